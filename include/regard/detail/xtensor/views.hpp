@@ -1,0 +1,13 @@
+#pragma once
+
+// xt::view and xt::strided_view, with the slices they take (xt::range, xt::all, xt::newaxis).
+
+#include <regard/detail/xtensor/version.hpp>
+
+#if REGARD_XTENSOR_MOVED
+#include <xtensor/views/xview.hpp>
+#include <xtensor/views/xstrided_view.hpp>
+#else
+#include <xtensor/xview.hpp>
+#include <xtensor/xstrided_view.hpp>
+#endif
