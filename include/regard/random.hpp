@@ -9,13 +9,15 @@
 // Every function uses integer arithmetic and the exactly rounded operations of IEEE 754 only, no library
 // function whose last bit differs between systems: the same seed gives the same bits everywhere.
 
+#include <regard/export.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-namespace regard {
+namespace regard REGARD_API {
 
 /// The four words of block `block` of stream `stream` under key `seed`.
 constexpr std::array<std::uint32_t, 4> philox_block(std::uint64_t seed, std::uint64_t stream,
