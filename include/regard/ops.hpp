@@ -1,0 +1,200 @@
+// Every differentiable function, one prototype each, and the few that have no gradient.
+//
+// All follow NumPy's broadcasting where they take several tensors. Floats of one dtype go together; mixing
+// float32 and float64 is a DTypeError that names both (use .to()). A plain number takes the tensor's dtype.
+// Negative axes count from the end. Every rule is itself differentiable, to any order.
+#pragma once
+
+#include <vector>
+
+#include <regard/tensor.hpp>
+
+namespace regard {
+
+// ---- elementwise, two inputs ---------------------------------------------------------------------------
+
+[[nodiscard]] Tensor add(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor subtract(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor multiply(const Tensor& a, const Tensor& b);
+/// a / b; for int64 a DTypeError (convert first). Gradient dy / b and -dy·a / b².
+[[nodiscard]] Tensor divide(const Tensor& a, const Tensor& b);
+/// a^b as std::pow. d/da = b·a^(b-1), 0 where b = 0; d/db = a^b·log a, 0 where a = 0 and b >= 0.
+[[nodiscard]] Tensor power(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor power(const Tensor& a, double exponent);
+/// The larger; a tie gives each side half of the gradient. NaN in either gives NaN.
+[[nodiscard]] Tensor maximum(const Tensor& a, const Tensor& b);
+/// The smaller; a tie gives each side half of the gradient. NaN in either gives NaN.
+[[nodiscard]] Tensor minimum(const Tensor& a, const Tensor& b);
+
+// ---- elementwise, one input ----------------------------------------------------------------------------
+
+[[nodiscard]] Tensor negate(const Tensor& x);
+[[nodiscard]] Tensor square(const Tensor& x);
+[[nodiscard]] Tensor exp(const Tensor& x);
+/// Natural logarithm; gradient dy / x.
+[[nodiscard]] Tensor log(const Tensor& x);
+/// Gradient dy / (2·sqrt x); infinite at 0, as the mathematics is.
+[[nodiscard]] Tensor sqrt(const Tensor& x);
+/// |x|, with gradient 0 at 0 (the minimum-norm subgradient).
+[[nodiscard]] Tensor abs(const Tensor& x);
+/// -1, 0 or 1; its gradient is 0 everywhere.
+[[nodiscard]] Tensor sign(const Tensor& x);
+[[nodiscard]] Tensor tanh(const Tensor& x);
+/// 1 / (1 + exp(-x)), without overflow.
+[[nodiscard]] Tensor sigmoid(const Tensor& x);
+/// max(x, 0), with gradient 0 at 0.
+[[nodiscard]] Tensor relu(const Tensor& x);
+/// Hendrycks & Gimpel 2016: x·Φ(x) with the normal distribution function Φ (exact), or its tanh form
+/// 0.5·x·(1 + tanh(sqrt(2/π)·(x + 0.044715·x³))).
+enum class Gelu { exact, tanh };
+[[nodiscard]] Tensor gelu(const Tensor& x, Gelu form = Gelu::exact);
+/// log(1 + exp x), without overflow; gradient dy·sigmoid(x).
+[[nodiscard]] Tensor softplus(const Tensor& x);
+
+// ---- choosing ------------------------------------------------------------------------------------------
+
+/// condition (boolean) ? a : b. Only the chosen side gets a gradient; the other gets 0. As everywhere, an
+/// infinite derivative inside the side not chosen is multiplied by that 0 and gives NaN: choose before the
+/// function as well (where(ok, f(where(ok, x, 1)), 0)).
+[[nodiscard]] Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+/// x with `value` wherever `mask` (boolean, broadcast to x) is true; no gradient flows there.
+[[nodiscard]] Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
+
+// ---- reductions ----------------------------------------------------------------------------------------
+
+/// Whether a reduced axis stays, with extent 1.
+enum class Keep { no, axes };
+inline constexpr Keep keep_axes = Keep::axes;
+
+[[nodiscard]] Tensor sum(const Tensor& x);  ///< over all axes, to rank 0; 0 when x is empty
+[[nodiscard]] Tensor sum(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
+[[nodiscard]] Tensor mean(const Tensor& x);  ///< NaN when x is empty, as NumPy
+[[nodiscard]] Tensor mean(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
+/// Mean squared distance from the mean, divided by (count - correction): 0 is NumPy's default, 1 is PyTorch's.
+[[nodiscard]] Tensor variance(const Tensor& x, const Axes& axes, Keep keep = Keep::no, double correction = 0);
+/// Largest; NaN wins. Ties share the gradient equally. ShapeError over an axis of extent 0.
+[[nodiscard]] Tensor max(const Tensor& x);
+[[nodiscard]] Tensor max(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
+/// log Σ exp x, without overflow; -inf over nothing and over all -inf. Gradient dy·softmax(x).
+[[nodiscard]] Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
+/// Adds up the axes that broadcasting `shape` to x's shape stretched: the adjoint of broadcast_to.
+[[nodiscard]] Tensor sum_to(const Tensor& x, const Shape& shape);
+
+// ---- softmax -------------------------------------------------------------------------------------------
+
+/// exp(x - max) / Σ. dx = y·(dy - Σ y·dy). Invariant to a shift of the row.
+[[nodiscard]] Tensor softmax(const Tensor& x, int axis = -1);
+/// The same over the elements where `keep` (boolean, broadcast to x) is true; the rest are exactly 0 and get
+/// exactly 0, whatever x holds there. A row that keeps nothing is all 0.
+[[nodiscard]] Tensor softmax(const Tensor& x, const Tensor& keep, int axis = -1);
+/// x - logsumexp(x). dx = dy - softmax(x)·Σ dy.
+[[nodiscard]] Tensor log_softmax(const Tensor& x, int axis = -1);
+/// The same over the elements that are kept; the rest are -inf and get gradient 0.
+[[nodiscard]] Tensor log_softmax(const Tensor& x, const Tensor& keep, int axis = -1);
+
+// ---- products ------------------------------------------------------------------------------------------
+
+/// [.., n, k] x [.., k, m] -> [.., n, m]; leading axes broadcast; a vector counts as a row on the left and as a
+/// column on the right, and its axis is dropped again (NumPy's matmul). Strided operands are not copied where
+/// one of the last two strides is 1. da = dy·bᵀ, db = aᵀ·dy, summed over stretched axes.
+[[nodiscard]] Tensor matmul(const Tensor& a, const Tensor& b);
+
+// ---- shape ---------------------------------------------------------------------------------------------
+
+/// One extent may be -1. A view where the strides allow, a copy otherwise.
+[[nodiscard]] Tensor reshape(const Tensor& x, const Shape& shape);
+/// Axis i of the result is axis `axes[i]` of x. A view.
+[[nodiscard]] Tensor permute(const Tensor& x, const Axes& axes);
+/// Swaps two axes; the last two by default. A view.
+[[nodiscard]] Tensor transpose(const Tensor& x, int axis_a = -2, int axis_b = -1);
+/// Drops axes of extent 1: those named, or all there are. A view.
+[[nodiscard]] Tensor squeeze(const Tensor& x);
+[[nodiscard]] Tensor squeeze(const Tensor& x, const Axes& axes);
+/// Inserts axes of extent 1 at these places of the result. A view.
+[[nodiscard]] Tensor expand_dims(const Tensor& x, const Axes& axes);
+/// A view with stride 0 on the stretched axes; the gradient is added up over them.
+[[nodiscard]] Tensor broadcast_to(const Tensor& x, const Shape& shape);
+[[nodiscard]] Tensor concatenate(const Tensors& parts, int axis = 0);
+[[nodiscard]] Tensor stack(const Tensors& parts, int axis = 0);  ///< along a new axis
+/// Equal parts along an axis; ShapeError when `parts` does not divide the extent.
+[[nodiscard]] Tensors split(const Tensor& x, Size parts, int axis = 0);
+/// Parts of the given extents, which must add up to the axis.
+[[nodiscard]] Tensors split(const Tensor& x, const std::vector<Size>& extents, int axis = 0);
+
+/// Python's start:stop:step. `end` leaves a bound open.
+struct Slice {
+  static constexpr Size end = INT64_MAX;
+  Size start = 0;
+  Size stop = end;
+  Size step = 1;  ///< may be negative, not 0; with a negative step open bounds are last to first (use Slice::reversed)
+  static Slice reversed() { return {end, -end, -1}; }
+};
+/// Along one axis, clipped as Python clips. A view.
+[[nodiscard]] Tensor slice(const Tensor& x, int axis, const Slice& range);
+/// One index along an axis, which is dropped. ValueError when out of range. A view.
+[[nodiscard]] Tensor select(const Tensor& x, int axis, Size index);
+/// The upper triangle of the last two axes from the diagonal-th diagonal on, the rest 0.
+[[nodiscard]] Tensor triu(const Tensor& x, Size diagonal = 0);
+/// The lower triangle up to the diagonal-th diagonal, the rest 0.
+[[nodiscard]] Tensor tril(const Tensor& x, Size diagonal = 0);
+
+// ---- indexing ------------------------------------------------------------------------------------------
+
+/// Rows of `x` along `axis`: result shape is x's with that axis replaced by ids' shape (NumPy's take). Ids are
+/// int64, checked: ValueError names position and value. Repeated ids add up in the gradient.
+[[nodiscard]] Tensor take(const Tensor& x, const Tensor& ids, int axis = 0);
+/// out[..i..] = x[..ids[..i..]..] along `axis`; ids has x's rank and fits it on the other axes (torch.gather).
+[[nodiscard]] Tensor gather(const Tensor& x, const Tensor& ids, int axis);
+/// x with updates[..i..] added at [..ids[..i..]..] along `axis`; repeated ids add up (torch.scatter_add).
+[[nodiscard]] Tensor scatter_add(const Tensor& x, const Tensor& ids, const Tensor& updates, int axis);
+/// [..] int64 -> [.., classes]; ValueError for an id outside 0..classes-1. No gradient.
+[[nodiscard]] Tensor one_hot(const Tensor& ids, Size classes, DType dtype = float64);
+
+// ---- layers --------------------------------------------------------------------------------------------
+
+/// Ba, Kiros & Hinton 2016, over the last axis: (x - mean) / sqrt(variance + epsilon)·gamma + beta.
+/// gamma, beta [width]. ValueError unless epsilon > 0.
+[[nodiscard]] Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, double epsilon = 1e-5);
+/// Srivastava et al. 2014, inverted: each element is 0 with probability p, else divided by (1 - p). p = 1 gives
+/// zeros. Advances rng by one draw; which elements are dropped depends on that draw and their position alone.
+[[nodiscard]] Tensor dropout(const Tensor& x, double p, Rng& rng);
+
+// ---- no gradient ---------------------------------------------------------------------------------------
+
+[[nodiscard]] Tensor equal(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor not_equal(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor less(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor less_equal(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor greater(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor greater_equal(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor logical_and(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor logical_or(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor logical_not(const Tensor& x);
+[[nodiscard]] Tensor isfinite(const Tensor& x);
+[[nodiscard]] Tensor isnan(const Tensor& x);
+/// Index of the largest along an axis (the first of equals; the first NaN if there is one). int64.
+[[nodiscard]] Tensor argmax(const Tensor& x, int axis = -1, Keep keep = Keep::no);
+/// True when all are; true for none.
+[[nodiscard]] bool all(const Tensor& x);
+[[nodiscard]] bool any(const Tensor& x);
+
+// ---- operators -----------------------------------------------------------------------------------------
+
+[[nodiscard]] inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+[[nodiscard]] inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
+[[nodiscard]] inline Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }
+[[nodiscard]] inline Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b); }
+[[nodiscard]] inline Tensor operator-(const Tensor& x) { return negate(x); }
+
+[[nodiscard]] Tensor add(const Tensor& a, double b);
+[[nodiscard]] Tensor multiply(const Tensor& a, double b);
+[[nodiscard]] inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
+[[nodiscard]] inline Tensor operator+(double a, const Tensor& b) { return add(b, a); }
+[[nodiscard]] inline Tensor operator-(const Tensor& a, double b) { return add(a, -b); }
+[[nodiscard]] inline Tensor operator-(double a, const Tensor& b) { return add(negate(b), a); }
+[[nodiscard]] inline Tensor operator*(const Tensor& a, double b) { return multiply(a, b); }
+[[nodiscard]] inline Tensor operator*(double a, const Tensor& b) { return multiply(b, a); }
+[[nodiscard]] inline Tensor operator/(const Tensor& a, double b) { return divide(a, scalar(b, a.dtype())); }
+[[nodiscard]] inline Tensor operator/(double a, const Tensor& b) { return divide(scalar(a, b.dtype()), b); }
+
+}  // namespace regard

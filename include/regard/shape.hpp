@@ -1,0 +1,74 @@
+// Shapes and axis lists: up to eight extents, stored inline.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include <regard/dtype.hpp>
+
+namespace regard {
+
+/// The largest rank a Tensor may have.
+inline constexpr int max_rank = 8;
+
+/// A short list of integers kept inline: extents, strides or axes.
+class Sizes {
+ public:
+  Sizes() = default;
+  /// ShapeError when there are more than max_rank values.
+  Sizes(std::initializer_list<Size> values);
+  explicit Sizes(const std::vector<Size>& values);
+  /// `count` times `value`.
+  static Sizes filled(int count, Size value);
+
+  int rank() const { return rank_; }
+  bool empty() const { return rank_ == 0; }
+  Size operator[](int i) const { return values_[static_cast<std::size_t>(i)]; }
+  Size& operator[](int i) { return values_[static_cast<std::size_t>(i)]; }
+  Size back() const { return (*this)[rank_ - 1]; }
+  const Size* begin() const { return values_.data(); }
+  const Size* end() const { return values_.data() + rank_; }
+
+  /// Appends; ShapeError beyond max_rank.
+  void push_back(Size value);
+  void insert(int at, Size value);
+  void erase(int at);
+
+  friend bool operator==(const Sizes& a, const Sizes& b) {
+    if (a.rank_ != b.rank_) return false;
+    for (int i = 0; i < a.rank_; ++i)
+      if (a[i] != b[i]) return false;
+    return true;
+  }
+  friend bool operator!=(const Sizes& a, const Sizes& b) { return !(a == b); }
+
+ private:
+  std::array<Size, max_rank> values_{};
+  int rank_ = 0;
+};
+
+using Shape = Sizes;
+using Strides = Sizes;  ///< in elements, not bytes; may be negative, 0 where an axis is broadcast
+using Axes = Sizes;     ///< axis numbers; negative ones count from the end
+
+/// Product of the extents; 1 for rank 0. ShapeError when it does not fit 63 bits.
+[[nodiscard]] Size numel(const Shape& shape);
+
+/// "[2, 3]"; "[]" for rank 0.
+[[nodiscard]] std::string to_string(const Sizes& sizes);
+
+/// Row-major strides of a shape.
+[[nodiscard]] Strides contiguous_strides(const Shape& shape);
+
+/// NumPy's broadcasting: axes are matched from the right, 1 stretches. ShapeError names `op` and both shapes.
+[[nodiscard]] Shape broadcast_shapes(const Shape& a, const Shape& b, const char* op);
+
+/// `axis` in 0..rank-1, negative counted from the end. ShapeError names `op`, the axis and the rank.
+[[nodiscard]] int normalize_axis(Size axis, int rank, const char* op);
+
+/// All axes normalised, sorted, each once. ShapeError for a repeated or impossible one.
+[[nodiscard]] Axes normalize_axes(const Axes& axes, int rank, const char* op);
+
+}  // namespace regard

@@ -1,0 +1,110 @@
+#include "autograd/apply.hpp"
+
+#include "autograd/context.hpp"
+
+namespace regard::detail {
+namespace {
+
+constexpr int few_inputs = 8;
+
+// The array stretched to `shape` by strides of 0.
+kernels::Array stretch(const kernels::Array& array, const Shape& shape) {
+  if (array.shape == shape) return array;
+  kernels::Array out{array.data, array.dtype, shape, Sizes::filled(shape.rank(), 0)};
+  const int extra = shape.rank() - array.shape.rank();
+  for (int axis = 0; axis < array.shape.rank(); ++axis)
+    if (array.shape[axis] != 1) out.strides[axis + extra] = array.strides[axis];
+  return out;
+}
+
+bool any_requires_grad(const Op& op, const Tensor* inputs, int count) {
+  for (int i = 0; i < count; ++i)
+    if (inputs[i].defined() && node_of(inputs[i]) && op.has_rule(i)) return true;
+  return false;
+}
+
+}  // namespace
+
+void execute(const Op& op, const kernels::Call& call) {
+  const DType dtype = op.dispatch_on == DispatchOn::output ? call.out().dtype : call.in(0).dtype;
+  const kernels::Kernel kernel = op.kernels[dtype];
+  if (!kernel) throw DTypeError(std::string(op.name) + ": not defined for " + name(dtype) + "; convert with .to()");
+  Observer* observer = context().observer;
+  if (observer) observer->before(op, call);
+  kernel(call);
+  if (observer) observer->after(op, call);
+}
+
+void execute(const Op& op, const Tensor* inputs, int input_count, Tensor* outputs, int output_count,
+             const Attributes& attributes) {
+  kernels::Array few_in[few_inputs], out[few_inputs];
+  std::vector<kernels::Array> many_in;
+  kernels::Array* in = few_in;
+  if (input_count > few_inputs) {
+    many_in.resize(static_cast<std::size_t>(input_count));
+    in = many_in.data();
+  }
+  for (int i = 0; i < output_count; ++i) out[i] = array(outputs[i]);
+  for (int i = 0; i < input_count; ++i)
+    if (inputs[i].defined()) in[i] = op.broadcasts ? stretch(array(inputs[i]), out[0].shape) : array(inputs[i]);
+  execute(op, {in, input_count, out, output_count, attributes.data()});
+}
+
+Tensor apply(const Op& op, const Tensor* inputs, int input_count, const Shape& shape, DType dtype,
+             const Attributes& attributes) {
+  Tensor y = empty(shape, dtype);
+  execute(op, inputs, input_count, &y, 1, attributes);
+  return record(op, inputs, input_count, std::move(y), attributes);
+}
+
+Tensor apply(const Op& op, std::initializer_list<Tensor> inputs, const Shape& shape, DType dtype,
+             const Attributes& attributes) {
+  return apply(op, inputs.begin(), static_cast<int>(inputs.size()), shape, dtype, attributes);
+}
+
+Tensor apply_view(const Op& op, const Tensor& x, Tensor y, const Attributes& attributes) {
+  return record(op, &x, 1, std::move(y), attributes);
+}
+
+Tensor record(const Op& op, const Tensor* inputs, int input_count, Tensor y, const Attributes& attributes) {
+  if (!context().recording || !is_float(y.dtype()) || !any_requires_grad(op, inputs, input_count)) return y;
+  Ref<Node> node = new_node();
+  node->op = &op;
+  node->attributes = attributes;
+  node->input_count = input_count;
+  if (input_count > Node::inline_inputs) {
+    node->many = new std::vector<Tensor>(inputs, inputs + input_count);
+  } else {
+    for (int i = 0; i < input_count; ++i) node->few[i] = inputs[i];
+  }
+#ifndef NDEBUG
+  for (int i = 0; i < input_count; ++i)
+    if (inputs[i].defined() && node_of(inputs[i])) check_thread(*node_of(inputs[i]), op.name);
+#endif
+  impl(y).node = std::move(node);
+  return y;
+}
+
+DType require_float(const char* op, const Tensor& x) {
+  if (!is_float(x.dtype()))
+    throw DTypeError(std::string(op) + ": expected float32 or float64, got " + name(x.dtype()) + " " +
+                     to_string(x.shape()) + "; convert with .to(float64)");
+  return x.dtype();
+}
+
+DType common_float_dtype(const char* op, const Tensor& a, const Tensor& b) {
+  require_float(op, a);
+  require_float(op, b);
+  if (a.dtype() != b.dtype())
+    throw DTypeError(std::string(op) + ": dtypes " + name(a.dtype()) + " " + to_string(a.shape()) + " and " +
+                     name(b.dtype()) + " " + to_string(b.shape()) + " do not go together; convert one with .to()");
+  return a.dtype();
+}
+
+void require_dtype(const char* op, const char* what, const Tensor& x, DType dtype) {
+  if (x.dtype() != dtype)
+    throw DTypeError(std::string(op) + ": " + what + " must be " + name(dtype) + ", got " + name(x.dtype()) + " " +
+                     to_string(x.shape()) + "; convert with .to(" + name(dtype) + ")");
+}
+
+}  // namespace regard::detail

@@ -1,0 +1,329 @@
+#include <algorithm>
+#include <vector>
+
+#include <regard/ops.hpp>
+
+#include "autograd/apply.hpp"
+#include "autograd/context.hpp"
+#include "autograd/needs.hpp"
+
+namespace regard {
+namespace detail {
+namespace {
+
+[[noreturn]] void fail(const char* what, const std::string& text) { throw GraphError(std::string(what) + ": " + text); }
+
+/// A Tensor whose gradient is being added up. `y` is held here because its node does not hold it.
+struct Entry {
+  Tensor y;
+  Tensor dy;
+};
+
+/// One value per input of a node; on the stack for the usual few.
+template <class T>
+class Slots {
+ public:
+  explicit Slots(int count) {
+    if (count > Node::inline_inputs) many_ = std::make_unique<T[]>(static_cast<std::size_t>(count));
+  }
+  T& operator[](int i) const { return data()[i]; }
+  T* data() const { return many_ ? many_.get() : few_; }
+
+ private:
+  mutable T few_[Node::inline_inputs] = {};
+  std::unique_ptr<T[]> many_;
+};
+
+/// One walk from the outputs to the leaves, newest node first.
+class Walk {
+ public:
+  Walk(const char* what, bool retain_graph) : what_(what), retain_graph_(retain_graph) {}
+  ~Walk() {
+    for (const Entry& entry : entries_)
+      if (entry.y.defined()) node_of(entry.y)->pending = -1;
+  }
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
+
+  /// Only these nodes are walked; null: all. Sorted by id.
+  const std::vector<Node*>* wanted = nullptr;
+
+  bool is_wanted(const Tensor& x) const {
+    Node* node = node_of(x);
+    if (!node) return false;
+    if (!wanted) return true;
+    return std::binary_search(wanted->begin(), wanted->end(), node,
+                              [](const Node* a, const Node* b) { return a->id < b->id; });
+  }
+  void add(const Tensor& y, Tensor dy);
+  bool done() const { return heap_.empty(); }
+  /// The newest Tensor with its whole gradient, hooks applied.
+  Entry next();
+  /// Its rules: gradients of its inputs are added.
+  void expand(const Entry& entry);
+
+ private:
+  bool older(int a, int b) const {
+    return node_of(entries_[static_cast<std::size_t>(a)].y)->id < node_of(entries_[static_cast<std::size_t>(b)].y)->id;
+  }
+  void run_custom_rule(const Node& node, const Entry& entry, const Slots<Tensor>& dx) const;
+  void check_gradient(const Node& node, int i, const Tensor& x, const Tensor& dx) const;
+  Tensor apply_hooks(const Node& node, Tensor dy) const;
+
+  const char* what_;
+  bool retain_graph_;
+  std::vector<Entry> entries_;
+  std::vector<int> vacant_;  // places in entries_ that are free again
+  std::vector<int> heap_;    // places in entries_, newest node on top
+};
+
+// Adds `term` to `total`, in place where nobody else can see it.
+void accumulate(Tensor& total, const Tensor& term) {
+  if (!total.defined()) {
+    total = term;
+  } else if (!context().recording && !total.requires_grad() && is_sole_owner(total) && total.is_contiguous() &&
+             total.shape() == term.shape()) {
+    const Tensor inputs[] = {detail::view(total, array(total).data, total.shape(), total.strides()), term};
+    execute(add_op(), inputs, 2, &total, 1);
+  } else {
+    total = add(total, term);
+  }
+}
+
+void Walk::add(const Tensor& y, Tensor dy) {
+  Node& node = *node_of(y);
+  check_thread(node, what_);
+  if (node.pending >= 0) {
+    const auto place = static_cast<std::size_t>(node.pending);
+    if (place >= entries_.size() || !entries_[place].y.defined() || node_of(entries_[place].y) != &node)
+      fail(what_, describe(node) + " is being walked already; a hook must not start a backward through the same graph");
+    accumulate(entries_[place].dy, dy);
+    return;
+  }
+  int place;
+  if (vacant_.empty()) {
+    place = static_cast<int>(entries_.size());
+    entries_.emplace_back();
+  } else {
+    place = vacant_.back();
+    vacant_.pop_back();
+  }
+  entries_[static_cast<std::size_t>(place)] = {y, std::move(dy)};
+  node.pending = place;
+  heap_.push_back(place);
+  std::push_heap(heap_.begin(), heap_.end(), [this](int a, int b) { return older(a, b); });
+}
+
+Entry Walk::next() {
+  std::pop_heap(heap_.begin(), heap_.end(), [this](int a, int b) { return older(a, b); });
+  const int place = heap_.back();
+  heap_.pop_back();
+  Entry entry = std::move(entries_[static_cast<std::size_t>(place)]);
+  vacant_.push_back(place);
+  Node& node = *node_of(entry.y);
+  node.pending = -1;
+  if (node.extras && !node.extras->hooks.empty()) entry.dy = apply_hooks(node, std::move(entry.dy));
+  return entry;
+}
+
+Tensor Walk::apply_hooks(const Node& node, Tensor dy) const {
+  const std::vector<std::shared_ptr<GradientHook>> hooks = node.extras->hooks;  // a hook may remove itself
+  for (const std::shared_ptr<GradientHook>& hook : hooks) {
+    const Tensor replaced = (*hook)(dy);
+    if (!replaced.defined()) continue;
+    if (replaced.shape() != dy.shape() || replaced.dtype() != dy.dtype())
+      fail(what_, "a hook on " + describe(node) + " returned " + name(replaced.dtype()) + " " +
+                      to_string(replaced.shape()) + " for a gradient of " + name(dy.dtype()) + " " +
+                      to_string(dy.shape()));
+    dy = replaced;
+  }
+  return dy;
+}
+
+void Walk::check_gradient(const Node& node, int i, const Tensor& x, const Tensor& dx) const {
+  if (dx.shape() == x.shape() && dx.dtype() == x.dtype()) return;
+  fail(what_, "the rule of " + describe(node) + " gave " + name(dx.dtype()) + " " + to_string(dx.shape()) +
+                  " as the gradient of input " + std::to_string(i) + ", which is " + name(x.dtype()) + " " +
+                  to_string(x.shape()));
+}
+
+void Walk::run_custom_rule(const Node& node, const Entry& entry, const Slots<Tensor>& dx) const {
+  const std::size_t count = static_cast<std::size_t>(node.input_count);
+  const Tensors values(node.inputs(), node.inputs() + count);
+  const Tensors returned = node.extras->custom->rule({entry.dy, entry.y, values});
+  if (returned.size() != count)
+    fail(what_, "the rule of " + describe(node) + " returned " + std::to_string(returned.size()) +
+                    " gradients for " + std::to_string(count) + " inputs");
+  for (std::size_t i = 0; i < count; ++i) dx[static_cast<int>(i)] = returned[i];
+}
+
+void Walk::expand(const Entry& entry) {
+  Node& node = *node_of(entry.y);
+  const bool custom = node.extras && node.extras->custom;
+  if (!node.op && !custom) return;
+  if (node.freed)
+    fail(what_, "the graph behind " + describe(node) +
+                    " was already freed by an earlier backward; pass retain_graph to the first one, or compute "
+                    "the loss again");
+
+  const int count = node.input_count;
+  const Tensor* inputs = node.inputs();
+  const Slots<bool> needed(count);
+  const Slots<Tensor> dx(count);
+  for (int i = 0; i < count; ++i) needed[i] = inputs[i].defined() && is_wanted(inputs[i]);
+  if (custom) {
+    run_custom_rule(node, entry, dx);
+  } else {
+    const Vjp at{entry.dy, entry.y, inputs, count, node.attributes};
+    if (node.op->node_rule) {
+      node.op->node_rule(at, needed.data(), dx.data());
+    } else {
+      for (int i = 0; i < count; ++i)
+        if (needed[i] && node.op->has_rule(i)) dx[i] = node.op->rules[i](at);
+    }
+  }
+
+  for (int i = 0; i < count; ++i) {
+    if (!needed[i] || !dx[i].defined()) continue;
+    if (!custom && node.op->broadcasts) dx[i] = sum_to(dx[i], inputs[i].shape());
+    check_gradient(node, i, inputs[i], dx[i]);
+    add(inputs[i], std::move(dx[i]));
+  }
+  if (!retain_graph_) {
+    node.freed = true;
+    node.clear();
+  }
+}
+
+Tensor checked_seed(const char* what, const Tensor& output, const Tensor& seed) {
+  if (!seed.defined()) {
+    if (output.numel() != 1)
+      fail(what, "expected a scalar loss, got shape " + to_string(output.shape()) +
+                     "; pass a seed of that shape to start from another output");
+    return ones(output.shape(), output.dtype());
+  }
+  if (seed.shape() != output.shape() || seed.dtype() != output.dtype())
+    fail(what, std::string("the seed is ") + name(seed.dtype()) + " " + to_string(seed.shape()) +
+                   " but the output is " + name(output.dtype()) + " " + to_string(output.shape()));
+  return seed;
+}
+
+/// Restores the thread's recording state, whatever happens.
+struct Recording {
+  explicit Recording(bool on) : before(context().recording) { context().recording = on; }
+  ~Recording() { context().recording = before; }
+  bool before;
+};
+
+enum Mark : int { unseen, seen, leading };
+
+/// The nodes between the outputs and the targets, oldest first: those from which a target can be reached.
+/// A loop over a list, since chains may be long. GraphError when a target hides behind a freed node.
+std::vector<Node*> nodes_between(const char* what, const Tensors& outputs, const std::vector<Node*>& targets) {
+  std::vector<Node*> all, open;
+  const Node* freed = nullptr;
+  const auto visit = [&](const Tensor& x) {
+    Node* node = x.defined() ? node_of(x) : nullptr;
+    if (!node || node->mark != unseen) return;
+    node->mark = seen;
+    if (node->freed) freed = node;
+    all.push_back(node);
+    open.push_back(node);
+  };
+  for (const Tensor& output : outputs) visit(output);
+  while (!open.empty()) {
+    const Node* node = open.back();
+    open.pop_back();
+    for (int i = 0; i < node->input_count; ++i) visit(node->inputs()[i]);
+  }
+  std::sort(all.begin(), all.end(), [](const Node* a, const Node* b) { return a->id < b->id; });
+
+  bool missed = false;
+  for (Node* target : targets) {
+    missed = missed || target->mark == unseen;
+    if (target->mark == seen) target->mark = leading;
+  }
+  // An input's node is older than the node that used it, so one pass in order of age suffices.
+  std::vector<Node*> between;
+  for (Node* node : all) {
+    for (int i = 0; i < node->input_count && node->mark == seen; ++i) {
+      const Tensor& x = node->inputs()[i];
+      const Node* below = x.defined() ? node_of(x) : nullptr;
+      if (below && below->mark == leading) node->mark = leading;
+    }
+    if (node->mark == leading) between.push_back(node);
+  }
+  for (Node* node : all) node->mark = unseen;
+  if (missed && freed)
+    fail(what, "the graph behind " + describe(*freed) +
+                   " was already freed by an earlier backward; pass retain_graph to the first one, or compute the "
+                   "output again");
+  return between;
+}
+
+}  // namespace
+}  // namespace detail
+
+using namespace detail;  // NOLINT: this file is the engine's inside
+
+void backward(const Tensor& loss, const BackwardOptions& options) {
+  if (!loss.requires_grad())
+    fail("backward", "the loss of shape " + to_string(loss.shape()) +
+                         " depends on no trainable Parameter and no variable; was recording off (NoGrad), or was "
+                         "everything detached or frozen?");
+  const Tensor seed = checked_seed("backward", loss, options.seed);
+  const Recording recording(options.create_graph);
+  Walk walk("backward", options.retain_graph || options.create_graph);
+  walk.add(loss, seed);
+  while (!walk.done()) {
+    const Entry entry = walk.next();
+    const Node& node = *node_of(entry.y);
+    if (node.extras && node.extras->cell) accumulate(node.extras->cell->gradient, entry.dy);
+    walk.expand(entry);
+  }
+}
+
+Tensors grad(const Tensors& outputs, const Tensors& inputs, const GradOptions& options) {
+  if (!options.seeds.empty() && options.seeds.size() != outputs.size())
+    fail("grad", std::to_string(options.seeds.size()) + " seeds for " + std::to_string(outputs.size()) + " outputs");
+  std::vector<Node*> targets;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].requires_grad())
+      fail("grad", "input " + std::to_string(i) + " of shape " + to_string(inputs[i].shape()) +
+                       " does not require a gradient; make it a leaf with variable() before computing the output");
+    targets.push_back(node_of(inputs[i]));
+  }
+  const std::vector<Node*> between = nodes_between("grad", outputs, targets);
+
+  Tensors seeds;
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    seeds.push_back(checked_seed("grad", outputs[k], options.seeds.empty() ? Tensor() : options.seeds[k]));
+
+  Tensors gradients(inputs.size());
+  const Recording recording(options.create_graph);
+  Walk walk("grad", options.retain_graph || options.create_graph);
+  walk.wanted = &between;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (walk.is_wanted(outputs[k])) walk.add(outputs[k], seeds[k]);
+  }
+  while (!walk.done()) {
+    const Entry entry = walk.next();
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (targets[i] == node_of(entry.y)) gradients[i] = entry.dy;
+    walk.expand(entry);
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (gradients[i].defined()) continue;
+    if (!options.allow_unused)
+      fail("grad", "no output depends on input " + std::to_string(i) + " of shape " + to_string(inputs[i].shape()) +
+                       "; pass allow_unused to get zeros for it");
+    gradients[i] = zeros_like(inputs[i].detach());
+  }
+  return gradients;
+}
+
+Tensor grad(const Tensor& output, const Tensor& input, const GradOptions& options) {
+  return grad(Tensors{output}, Tensors{input}, options)[0];
+}
+
+}  // namespace regard

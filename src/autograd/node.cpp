@@ -1,0 +1,79 @@
+#include "autograd/node.hpp"
+
+#include <new>
+
+#include "autograd/context.hpp"
+#include "tensor/memory.hpp"
+
+namespace regard {
+namespace detail {
+
+Context& context() {
+  thread_local Context instance;
+  return instance;
+}
+
+Ref<Node> new_node() {
+  Context& here = context();
+  Node* node = new (allocate(sizeof(Node))) Node;
+  node->id = here.next_node_id++;
+  ++here.live_nodes;
+#ifndef NDEBUG
+  node->owner = &here;
+#endif
+  return Ref<Node>::adopt(node);
+}
+
+void Node::clear() {
+  for (Tensor& input : few) input = Tensor();
+  delete many;
+  many = nullptr;
+  input_count = 0;
+}
+
+// Destroying a node drops its inputs, whose nodes may die with them, and so on down a chain of any length. Nodes
+// that die meanwhile wait in a list, so that the depth of the call stack stays constant.
+void destroy(Node* node) noexcept {
+  thread_local Node* doomed = nullptr;
+  thread_local bool under_way = false;
+  node->next_doomed = doomed;
+  doomed = node;
+  if (under_way) return;
+  under_way = true;
+  while (doomed) {
+    Node* next = doomed;
+    doomed = next->next_doomed;
+    next->clear();
+    next->~Node();
+    deallocate(next, sizeof(Node));
+    --context().live_nodes;
+  }
+  under_way = false;
+}
+
+std::string describe(const Node& node) {
+  if (node.extras && node.extras->custom) return node.extras->custom->name;
+  if (node.op) return node.op->name;
+  if (node.extras && node.extras->cell && !node.extras->cell->name.empty()) return node.extras->cell->name;
+  return "a leaf";
+}
+
+void check_thread([[maybe_unused]] const Node& node, [[maybe_unused]] const char* what) {
+#ifndef NDEBUG
+  if (node.owner != &context())
+    throw GraphError(std::string(what) + ": the graph of " + describe(node) +
+                     " belongs to another thread; give threads numbers (to_vector), not handles");
+#endif
+}
+
+}  // namespace detail
+
+NoGrad::NoGrad() : before_(detail::context().recording) { detail::context().recording = false; }
+NoGrad::~NoGrad() { detail::context().recording = before_; }
+EnableGrad::EnableGrad() : before_(detail::context().recording) { detail::context().recording = true; }
+EnableGrad::~EnableGrad() { detail::context().recording = before_; }
+
+bool grad_enabled() { return detail::context().recording; }
+Size live_nodes() { return detail::context().live_nodes; }
+
+}  // namespace regard

@@ -1,0 +1,73 @@
+// A node of the graph: what computed a Tensor, from which inputs. It never holds its own output, so that a graph
+// has no cycles; the output of a node is found as an input of the nodes above it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <regard/autograd.hpp>
+
+#include "autograd/op.hpp"
+#include "tensor/impl.hpp"
+
+namespace regard::detail {
+
+/// The rule of a CustomOp.
+struct CustomRule {
+  std::string name;
+  CustomOp::Rule rule;
+};
+
+struct ParameterCell {
+  std::string name;
+  Tensor value;  ///< without a node
+  Tensor gradient;
+  bool trainable = true;
+  Ref<Node> leaf;  ///< the same for every value the cell ever holds
+
+  ~ParameterCell();
+};
+
+/// What few nodes have; kept aside so that a node stays small.
+struct NodeExtras {
+  std::vector<std::shared_ptr<GradientHook>> hooks;
+  std::shared_ptr<const CustomRule> custom;
+  ParameterCell* cell = nullptr;  ///< of a Parameter's leaf; null once the Parameter is gone
+};
+
+struct Node {
+  std::uint32_t refs = 1;
+  int pending = -1;           ///< place in the work list of a backward that is under way
+  int mark = 0;               ///< scratch of a search through the graph; 0 outside of one
+  std::int64_t id = 0;        ///< order of creation: an input's node is always older
+  const Op* op = nullptr;     ///< null for a leaf
+  bool freed = false;         ///< a backward has used it up
+  Attributes attributes;
+  std::vector<Tensor>* many = nullptr;  ///< inputs beyond inline_inputs live there, all of them
+  static constexpr int inline_inputs = 4;
+  int input_count = 0;
+  Tensor few[inline_inputs];
+  std::unique_ptr<NodeExtras> extras;
+  Node* next_doomed = nullptr;
+#ifndef NDEBUG
+  const void* owner = nullptr;  ///< the thread's context
+#endif
+
+  const Tensor* inputs() const { return many ? many->data() : few; }
+  NodeExtras& with_extras() {
+    if (!extras) extras = std::make_unique<NodeExtras>();
+    return *extras;
+  }
+  /// Lets go of the inputs.
+  void clear();
+};
+
+Ref<Node> new_node();
+/// The node behind x, or null.
+inline Node* node_of(const Tensor& x) { return impl(x).node.get(); }
+/// "exp", "a leaf", or the name of a custom op.
+std::string describe(const Node& node);
+/// GraphError, in debug builds, when the node was made by another thread.
+void check_thread(const Node& node, const char* what);
+
+}  // namespace regard::detail

@@ -1,0 +1,64 @@
+// An op is one constant record: its name, its kernel, and its gradient rule.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include <regard/tensor.hpp>
+
+#include "kernels/call.hpp"
+
+namespace regard::detail {
+
+/// What an op needs to know beyond its inputs (an axis, a scale): one small plain struct, copied into the node.
+class Attributes {
+ public:
+  Attributes() = default;
+  template <class T, class = std::enable_if_t<!std::is_same_v<std::decay_t<T>, Attributes>>>
+  Attributes(const T& value) {  // NOLINT: written as apply(op, ..., Axis{2})
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof bytes_ && alignof(T) <= 8);
+    std::memcpy(bytes_, &value, sizeof(T));
+  }
+  const void* data() const { return bytes_; }
+
+ private:
+  alignas(8) unsigned char bytes_[64] = {};
+};
+
+/// What a gradient rule sees. Rules are written with differentiable ops, so that they can be differentiated.
+struct Vjp {
+  const Tensor& dy;        ///< gradient of the output, in the output's shape
+  const Tensor& y;         ///< the output
+  const Tensor* inputs;
+  int input_count;
+  const Attributes& attributes;
+
+  const Tensor& x(int i = 0) const { return inputs[i]; }
+  template <class T>
+  const T& get() const {
+    return *static_cast<const T*>(attributes.data());
+  }
+};
+
+/// dL/dx of one input, in its shape (or in the output's shape, if the op broadcasts).
+using Rule = Tensor (*)(const Vjp& at);
+/// All inputs at once: fills dx[i] where needed[i]. An undefined dx[i] means no gradient.
+using NodeRule = void (*)(const Vjp& at, const bool* needed, Tensor* dx);
+
+/// Which array's dtype picks the kernel.
+enum class DispatchOn { output, first_input };
+
+struct Op {
+  static constexpr int max_rules = 6;
+
+  const char* name;
+  kernels::KernelSet kernels;
+  Rule rules[max_rules] = {};      ///< rules[i] for input i; null: that input gets no gradient
+  NodeRule node_rule = nullptr;    ///< instead of rules, where one kernel yields several gradients
+  bool broadcasts = false;         ///< kernels see every input stretched to the output's shape
+  DispatchOn dispatch_on = DispatchOn::output;
+
+  bool has_rule(int i) const { return node_rule || (i < max_rules && rules[i]); }
+};
+
+}  // namespace regard::detail

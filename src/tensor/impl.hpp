@@ -1,0 +1,102 @@
+// Behind a Tensor: storage, the record that views it, and the handles that count without atomics.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <regard/error.hpp>
+#include <regard/tensor.hpp>
+
+#include "kernels/call.hpp"
+
+namespace regard::detail {
+
+/// A counted handle to an object with `refs` and an overload of destroy(T*). Not atomic: a graph belongs to one
+/// thread.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  /// Takes over a new object whose count is already 1.
+  static Ref adopt(T* object) {
+    Ref ref;
+    ref.object_ = object;
+    return ref;
+  }
+  static Ref share(T* object) {
+    if (object) ++object->refs;
+    return adopt(object);
+  }
+  Ref(const Ref& other) noexcept : object_(other.object_) {
+    if (object_) ++object_->refs;
+  }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_ && --object_->refs == 0) destroy(object_);
+  }
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+struct Node;
+void destroy(Node* node) noexcept;
+
+/// Header of one block of numbers; the numbers follow, one cache line further.
+struct Storage {
+  std::uint32_t refs = 1;
+  std::size_t bytes = 0;  ///< of the numbers
+
+  void* data() { return reinterpret_cast<unsigned char*>(this) + 64; }
+};
+void destroy(Storage* storage) noexcept;
+/// Uninitialised numbers. ShapeError when the byte count overflows.
+Ref<Storage> new_storage(Size elements, DType dtype);
+
+/// What a handle points at: a strided look at a storage, and the node that computed it.
+struct TensorImpl {
+  std::uint32_t refs = 1;
+  kernels::Array array;
+  bool contiguous = true;
+  Ref<Storage> storage;
+  Ref<Node> node;  ///< null for a constant
+};
+void destroy(TensorImpl* impl) noexcept;
+
+/// The door through which src/ looks into the public handles.
+struct Access {
+  static TensorImpl* impl(const Tensor& x) { return x.impl_; }
+  static Tensor wrap(TensorImpl* owned) { return Tensor(owned); }
+  template <class P>
+  static auto& cell(P& parameter) {
+    return parameter.cell_;
+  }
+  template <class H>
+  static auto& hook(H& handle) {
+    return handle.hook_;
+  }
+};
+
+/// The record behind x. GraphError for an empty handle.
+TensorImpl& impl(const Tensor& x);
+inline const kernels::Array& array(const Tensor& x) { return impl(x).array; }
+
+/// A new Tensor with uninitialised numbers, row-major.
+Tensor empty(const Shape& shape, DType dtype);
+/// Another look at x's storage, outside any graph. The caller vouches that it stays inside.
+Tensor view(const Tensor& x, void* data, const Shape& shape, const Strides& strides);
+
+/// Nobody else holds this handle's record or its numbers: they may be overwritten.
+bool is_sole_owner(const Tensor& x);
+
+bool has_contiguous_strides(const Shape& shape, const Strides& strides);
+
+}  // namespace regard::detail

@@ -1,0 +1,122 @@
+#include <regard/shape.hpp>
+
+#include <algorithm>
+
+#include <regard/error.hpp>
+
+namespace regard {
+namespace {
+
+[[noreturn]] void too_long(std::size_t count) {
+  throw ShapeError("shape: at most " + std::to_string(max_rank) + " axes are supported, got " +
+                   std::to_string(count));
+}
+
+}  // namespace
+
+Sizes::Sizes(std::initializer_list<Size> values) {
+  if (values.size() > static_cast<std::size_t>(max_rank)) too_long(values.size());
+  std::copy(values.begin(), values.end(), values_.begin());
+  rank_ = static_cast<int>(values.size());
+}
+
+Sizes::Sizes(const std::vector<Size>& values) {
+  if (values.size() > static_cast<std::size_t>(max_rank)) too_long(values.size());
+  std::copy(values.begin(), values.end(), values_.begin());
+  rank_ = static_cast<int>(values.size());
+}
+
+Sizes Sizes::filled(int count, Size value) {
+  Sizes sizes;
+  for (int i = 0; i < count; ++i) sizes.push_back(value);
+  return sizes;
+}
+
+void Sizes::push_back(Size value) {
+  if (rank_ == max_rank) too_long(static_cast<std::size_t>(max_rank) + 1);
+  values_[static_cast<std::size_t>(rank_++)] = value;
+}
+
+void Sizes::insert(int at, Size value) {
+  push_back(value);
+  std::rotate(values_.begin() + at, values_.begin() + rank_ - 1, values_.begin() + rank_);
+}
+
+void Sizes::erase(int at) {
+  std::rotate(values_.begin() + at, values_.begin() + at + 1, values_.begin() + rank_);
+  values_[static_cast<std::size_t>(--rank_)] = 0;
+}
+
+Size numel(const Shape& shape) {
+  Size count = 1;
+  bool overflow = false;
+  for (const Size extent : shape) {
+    if (extent < 0) throw ShapeError("shape: " + to_string(shape) + " has a negative extent");
+    if (extent == 0) return 0;
+    overflow = overflow || __builtin_mul_overflow(count, extent, &count);
+  }
+  if (overflow) throw ShapeError("shape: " + to_string(shape) + " has more elements than fit 63 bits");
+  return count;
+}
+
+std::string to_string(const Sizes& sizes) {
+  std::string text = "[";
+  for (int i = 0; i < sizes.rank(); ++i) text += (i ? ", " : "") + std::to_string(sizes[i]);
+  return text + "]";
+}
+
+Strides contiguous_strides(const Shape& shape) {
+  Strides strides = Sizes::filled(shape.rank(), 1);
+  Size step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= std::max<Size>(shape[i], 1);
+  }
+  return strides;
+}
+
+Shape broadcast_shapes(const Shape& a, const Shape& b, const char* op) {
+  const int rank = std::max(a.rank(), b.rank());
+  Shape out = Sizes::filled(rank, 1);
+  for (int i = 1; i <= rank; ++i) {
+    const Size in_a = i <= a.rank() ? a[a.rank() - i] : 1;
+    const Size in_b = i <= b.rank() ? b[b.rank() - i] : 1;
+    if (in_a != in_b && in_a != 1 && in_b != 1)
+      throw ShapeError(std::string(op) + ": shapes " + to_string(a) + " and " + to_string(b) +
+                       " do not broadcast: axis " + std::to_string(-i) + " is " + std::to_string(in_a) + " and " +
+                       std::to_string(in_b));
+    out[rank - i] = in_a == 1 ? in_b : in_a;
+  }
+  return out;
+}
+
+int normalize_axis(Size axis, int rank, const char* op) {
+  if (axis < -rank || axis >= rank)
+    throw ShapeError(std::string(op) + ": axis " + std::to_string(axis) + " is out of range for rank " +
+                     std::to_string(rank) +
+                     (rank == 0 ? std::string(", which has no axes")
+                                : "; expected " + std::to_string(-rank) + " to " + std::to_string(rank - 1)));
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Axes normalize_axes(const Axes& axes, int rank, const char* op) {
+  Axes sorted;
+  for (int axis = 0; axis < rank; ++axis) {
+    int times = 0;
+    for (const Size named : axes) times += normalize_axis(named, rank, op) == axis;
+    if (times > 1)
+      throw ShapeError(std::string(op) + ": axis " + std::to_string(axis) + " is named " + std::to_string(times) +
+                       " times in " + to_string(axes));
+    if (times == 1) sorted.push_back(axis);
+  }
+  if (rank == 0 && !axes.empty()) normalize_axis(axes[0], rank, op);
+  return sorted;
+}
+
+DType parse_dtype(const std::string& text) {
+  for (const DType dtype : {float32, float64, int64, boolean})
+    if (text == name(dtype)) return dtype;
+  throw ValueError("dtype: '" + text + "' is not one of float32, float64, int64, boolean");
+}
+
+}  // namespace regard

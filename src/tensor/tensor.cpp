@@ -1,0 +1,191 @@
+#include <cstring>
+#include <new>
+
+#include "tensor/impl.hpp"
+#include "tensor/memory.hpp"
+
+namespace regard {
+namespace detail {
+
+void destroy(Storage* storage) noexcept {
+  const std::size_t bytes = storage->bytes + block_alignment;
+  storage->~Storage();
+  deallocate(storage, bytes);
+}
+
+void destroy(TensorImpl* impl) noexcept {
+  impl->~TensorImpl();
+  deallocate(impl, sizeof(TensorImpl));
+}
+
+Ref<Storage> new_storage(Size elements, DType dtype) {
+  Size bytes = 0;
+  if (__builtin_mul_overflow(elements, item_size(dtype), &bytes))
+    throw ShapeError("tensor: " + std::to_string(elements) + " elements of " + name(dtype) +
+                     " are more bytes than fit 63 bits");
+  static_assert(sizeof(Storage) <= block_alignment);
+  auto* storage = new (allocate(static_cast<std::size_t>(bytes) + block_alignment)) Storage;
+  storage->bytes = static_cast<std::size_t>(bytes);
+  return Ref<Storage>::adopt(storage);
+}
+
+TensorImpl& impl(const Tensor& x) {
+  TensorImpl* impl = Access::impl(x);
+  if (!impl) throw GraphError("tensor: this handle is empty (default-constructed or moved from); assign it first");
+  return *impl;
+}
+
+namespace {
+TensorImpl* new_impl() { return new (allocate(sizeof(TensorImpl))) TensorImpl; }
+}  // namespace
+
+Tensor empty(const Shape& shape, DType dtype) {
+  Ref<Storage> storage = new_storage(numel(shape), dtype);
+  TensorImpl* made = new_impl();
+  made->array = {storage->data(), dtype, shape, contiguous_strides(shape)};
+  made->storage = std::move(storage);
+  return Access::wrap(made);
+}
+
+Tensor view(const Tensor& x, void* data, const Shape& shape, const Strides& strides) {
+  const TensorImpl& source = impl(x);
+  TensorImpl* made = new_impl();
+  made->array = {data, source.array.dtype, shape, strides};
+  made->contiguous = has_contiguous_strides(shape, strides);
+  made->storage = source.storage;
+  return Access::wrap(made);
+}
+
+bool is_sole_owner(const Tensor& x) {
+  const TensorImpl& it = impl(x);
+  return it.refs == 1 && it.storage->refs == 1;
+}
+
+bool has_contiguous_strides(const Shape& shape, const Strides& strides) {
+  Size step = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    if (shape[axis] == 0) return true;
+    if (shape[axis] != 1 && strides[axis] != step) return false;
+    step *= shape[axis];
+  }
+  return true;
+}
+
+}  // namespace detail
+
+using detail::impl;
+
+Tensor::Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
+  if (impl_) ++impl_->refs;
+}
+
+Tensor& Tensor::operator=(const Tensor& other) noexcept {
+  Tensor copy(other);
+  std::swap(impl_, copy.impl_);
+  return *this;
+}
+
+Tensor& Tensor::operator=(Tensor&& other) noexcept {
+  Tensor taken(std::move(other));
+  std::swap(impl_, taken.impl_);
+  return *this;
+}
+
+void Tensor::release() noexcept {
+  if (--impl_->refs == 0) detail::destroy(impl_);
+}
+
+DType Tensor::dtype() const { return impl(*this).array.dtype; }
+const Shape& Tensor::shape() const { return impl(*this).array.shape; }
+const Strides& Tensor::strides() const { return impl(*this).array.strides; }
+int Tensor::rank() const { return shape().rank(); }
+Size Tensor::numel() const { return regard::numel(shape()); }
+Size Tensor::size(int axis) const { return shape()[normalize_axis(axis, rank(), "size")]; }
+bool Tensor::requires_grad() const { return static_cast<bool>(impl(*this).node); }
+bool Tensor::is_contiguous() const { return impl(*this).contiguous; }
+
+Tensor Tensor::detach() const {
+  const kernels::Array& array = impl(*this).array;
+  if (!requires_grad()) return *this;
+  return detail::view(*this, array.data, array.shape, array.strides);
+}
+
+namespace {
+
+double element(const kernels::Array& array, Size offset) {
+  switch (array.dtype) {
+    case DType::float32: return static_cast<double>(array.as<float>()[offset]);
+    case DType::float64: return array.as<double>()[offset];
+    case DType::int64: return static_cast<double>(array.as<Size>()[offset]);
+    case DType::boolean: return array.as<bool>()[offset] ? 1.0 : 0.0;
+  }
+  return 0;
+}
+
+double checked_element(const kernels::Array& array, const Size* index, std::size_t count) {
+  if (count != static_cast<std::size_t>(array.shape.rank()))
+    throw ShapeError("at: " + std::to_string(count) + " indices for shape " + to_string(array.shape) + "; expected " +
+                     std::to_string(array.shape.rank()));
+  Size offset = 0;
+  for (int axis = 0; axis < array.shape.rank(); ++axis) {
+    const Size extent = array.shape[axis];
+    const Size i = index[axis] < 0 ? index[axis] + extent : index[axis];
+    if (i < 0 || i >= extent)
+      throw ValueError("at: index " + std::to_string(index[axis]) + " is out of range for axis " +
+                       std::to_string(axis) + " of shape " + to_string(array.shape));
+    offset += i * array.strides[axis];
+  }
+  return element(array, offset);
+}
+
+template <class T>
+void require_dtype(const kernels::Array& array, const char* op) {
+  if (array.dtype != dtype_of<T>())
+    throw DTypeError(std::string(op) + ": the tensor holds " + name(array.dtype) + ", not " +
+                     name(dtype_of<T>()) + "; convert it with to(" + name(dtype_of<T>()) + ")");
+}
+
+}  // namespace
+
+double Tensor::item() const {
+  if (numel() != 1)
+    throw ShapeError("item: expected a tensor with one element, got shape " + to_string(shape()) +
+                     "; use at({...}) for one element of many");
+  return element(impl(*this).array, 0);
+}
+
+double Tensor::at(std::initializer_list<Size> index) const {
+  return checked_element(impl(*this).array, index.begin(), index.size());
+}
+
+double Tensor::at(const std::vector<Size>& index) const {
+  return checked_element(impl(*this).array, index.data(), index.size());
+}
+
+template <class T>
+const T* Tensor::data() const {
+  require_dtype<T>(impl(*this).array, "data");
+  if (!is_contiguous())
+    throw ShapeError("data: the tensor of shape " + to_string(shape()) + " has strides " + to_string(strides()) +
+                     ", not row-major ones; call contiguous() first");
+  return impl(*this).array.as<T>();
+}
+
+template <class T>
+std::vector<T> Tensor::to_vector() const {
+  require_dtype<T>(impl(*this).array, "to_vector");
+  const Tensor row_major = detach().contiguous();
+  const T* first = row_major.data<T>();
+  return std::vector<T>(first, first + numel());
+}
+
+#define REGARD_INSTANTIATE(T)                 \
+  template const T* Tensor::data<T>() const; \
+  template std::vector<T> Tensor::to_vector<T>() const;
+REGARD_INSTANTIATE(float)
+REGARD_INSTANTIATE(double)
+REGARD_INSTANTIATE(Size)
+REGARD_INSTANTIATE(bool)
+#undef REGARD_INSTANTIATE
+
+}  // namespace regard
