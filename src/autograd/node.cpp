@@ -33,7 +33,8 @@ void Node::clear() {
 
 // Destroying a node drops its inputs, whose nodes may die with them, and so on down a chain of any length. Nodes
 // that die meanwhile wait in a list, so that the depth of the call stack stays constant.
-void destroy(Node* node) noexcept {
+void destroy(NodeBase* base) noexcept {
+  Node* node = static_cast<Node*>(base);
   thread_local Node* doomed = nullptr;
   thread_local bool under_way = false;
   node->next_doomed = doomed;

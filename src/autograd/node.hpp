@@ -12,6 +12,8 @@
 
 namespace regard::detail {
 
+struct Node;
+
 /// The rule of a CustomOp.
 struct CustomRule {
   std::string name;
@@ -35,8 +37,7 @@ struct NodeExtras {
   ParameterCell* cell = nullptr;  ///< of a Parameter's leaf; null once the Parameter is gone
 };
 
-struct Node {
-  std::uint32_t refs = 1;
+struct Node : NodeBase {
   int pending = -1;           ///< place in the work list of a backward that is under way
   int mark = 0;               ///< scratch of a search through the graph; 0 outside of one
   std::int64_t id = 0;        ///< order of creation: an input's node is always older
@@ -64,7 +65,7 @@ struct Node {
 
 Ref<Node> new_node();
 /// The node behind x, or null.
-inline Node* node_of(const Tensor& x) { return impl(x).node.get(); }
+inline Node* node_of(const Tensor& x) { return static_cast<Node*>(impl(x).node.get()); }
 /// "exp", "a leaf", or the name of a custom op.
 std::string describe(const Node& node);
 /// GraphError, in debug builds, when the node was made by another thread.

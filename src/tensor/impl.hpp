@@ -31,6 +31,8 @@ class Ref {
     if (object_) ++object_->refs;
   }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  template <class Derived>
+  Ref(Ref<Derived> other) noexcept : object_(other.release()) {}  // NOLINT: as a pointer converts
   Ref& operator=(Ref other) noexcept {
     std::swap(object_, other.object_);
     return *this;
@@ -42,13 +44,17 @@ class Ref {
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }
   explicit operator bool() const { return object_ != nullptr; }
+  T* release() { return std::exchange(object_, nullptr); }
 
  private:
   T* object_ = nullptr;
 };
 
-struct Node;
-void destroy(Node* node) noexcept;
+/// What a Tensor knows of the node that computed it: that it is counted. The rest is autograd/node.hpp.
+struct NodeBase {
+  std::uint32_t refs = 1;
+};
+void destroy(NodeBase* node) noexcept;
 
 /// Header of one block of numbers; the numbers follow, one cache line further.
 struct Storage {
@@ -67,7 +73,7 @@ struct TensorImpl {
   kernels::Array array;
   bool contiguous = true;
   Ref<Storage> storage;
-  Ref<Node> node;  ///< null for a constant
+  Ref<NodeBase> node;  ///< null for a constant
 };
 void destroy(TensorImpl* impl) noexcept;
 

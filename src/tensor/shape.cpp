@@ -109,7 +109,7 @@ Axes normalize_axes(const Axes& axes, int rank, const char* op) {
                        " times in " + to_string(axes));
     if (times == 1) sorted.push_back(axis);
   }
-  if (rank == 0 && !axes.empty()) normalize_axis(axes[0], rank, op);
+  if (rank == 0 && !axes.empty()) (void)normalize_axis(axes[0], rank, op);  // throws
   return sorted;
 }
 

@@ -1,0 +1,196 @@
+#include "kernels/elementwise.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/loops.hpp"
+
+namespace regard::kernels {
+namespace {
+
+// NaN wins, on whichever side it stands.
+template <class T>
+T larger(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+template <class T>
+T smaller(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+
+// exp of a non-positive number only, so that nothing overflows.
+template <class T>
+T logistic(T x) {
+  const T e = std::exp(-std::abs(x));
+  return x >= 0 ? 1 / (1 + e) : e / (1 + e);
+}
+
+template <class T>
+constexpr T inverse_sqrt_2 = static_cast<T>(0.70710678118654752440);
+template <class T>
+constexpr T sqrt_2_over_pi = static_cast<T>(0.79788456080286535588);
+template <class T>
+constexpr T inverse_sqrt_2_pi = static_cast<T>(0.39894228040143267794);
+
+// erfc keeps the digits that 1 + erf loses far to the left.
+template <class T>
+T cumulative(T x) {
+  return static_cast<T>(0.5) * std::erfc(-x * inverse_sqrt_2<T>);
+}
+
+}  // namespace
+
+// A row: name, then f of one element x (or of a and b), as a kernel for floats.
+#define UNARY(op, f)                                                                                \
+  const KernelSet op = {[](const Call& c) { map1<float, float>(c, [](float x) -> float { return f; }); }, \
+                        [](const Call& c) { map1<double, double>(c, [](double x) -> double { return f; }); }};
+// The same, also for int64.
+#define UNARY_INT(op, f)                                                                                  \
+  const KernelSet op = {[](const Call& c) { map1<float, float>(c, [](float x) -> float { return f; }); }, \
+                        [](const Call& c) { map1<double, double>(c, [](double x) -> double { return f; }); }, \
+                        [](const Call& c) { map1<Size, Size>(c, [](Size x) -> Size { return f; }); }};
+#define BINARY(op, f)                                                                                          \
+  const KernelSet op = {[](const Call& c) { map2<float, float>(c, [](float a, float b) -> float { return f; }); }, \
+                        [](const Call& c) { map2<double, double>(c, [](double a, double b) -> double { return f; }); }};
+#define BINARY_INT(op, f)                                                                                      \
+  const KernelSet op = {[](const Call& c) { map2<float, float>(c, [](float a, float b) -> float { return f; }); }, \
+                        [](const Call& c) { map2<double, double>(c, [](double a, double b) -> double { return f; }); }, \
+                        [](const Call& c) { map2<Size, Size>(c, [](Size a, Size b) -> Size { return f; }); }};
+#define COMPARISON(op, f)                                                                                      \
+  const KernelSet op = {[](const Call& c) { map2<bool, float>(c, [](float a, float b) { return f; }); },       \
+                        [](const Call& c) { map2<bool, double>(c, [](double a, double b) { return f; }); },    \
+                        [](const Call& c) { map2<bool, Size>(c, [](Size a, Size b) { return f; }); },          \
+                        [](const Call& c) { map2<bool, bool>(c, [](bool a, bool b) { return f; }); }};
+
+// clang-format off
+BINARY_INT(add,      a + b)
+BINARY_INT(subtract, a - b)
+BINARY_INT(multiply, a * b)
+BINARY    (divide,   a / b)
+BINARY    (power,    std::pow(a, b))
+BINARY_INT(maximum,  larger(a, b))
+BINARY_INT(minimum,  smaller(a, b))
+BINARY    (share_of_max, a > b ? 1 : a == b ? static_cast<decltype(a)>(0.5) : 0)
+
+UNARY_INT (negate,   -x)
+UNARY_INT (square,   x * x)
+UNARY     (exp,      std::exp(x))
+UNARY     (log,      std::log(x))
+UNARY     (sqrt,     std::sqrt(x))
+UNARY_INT (abs,      x < 0 ? -x : x == 0 ? 0 : x)
+UNARY     (sign,     x > 0 ? 1 : x < 0 ? -1 : x)
+UNARY     (tanh,     std::tanh(x))
+UNARY     (sigmoid,  logistic(x))
+UNARY     (relu,     x > 0 || x != x ? x : 0)
+UNARY     (softplus, larger(x, decltype(x){0}) + std::log1p(std::exp(-std::abs(x))))
+UNARY     (unit_step, x > 0 ? 1 : x != x ? x : 0)
+UNARY     (gelu_exact, x * cumulative(x))
+UNARY     (gelu_tanh,  x / 2 * (1 + std::tanh(sqrt_2_over_pi<decltype(x)> * (x + static_cast<decltype(x)>(0.044715) * x * x * x))))
+UNARY     (normal_cdf, cumulative(x))
+UNARY     (normal_pdf, inverse_sqrt_2_pi<decltype(x)> * std::exp(-x * x / 2))
+
+COMPARISON(equal,         a == b)
+COMPARISON(not_equal,     a != b)
+COMPARISON(less,          a < b)
+COMPARISON(less_equal,    a <= b)
+COMPARISON(greater,       a > b)
+COMPARISON(greater_equal, a >= b)
+// clang-format on
+
+const KernelSet logical_and = {nullptr, nullptr, nullptr,
+                               [](const Call& c) { map2<bool, bool>(c, [](bool a, bool b) { return a && b; }); }};
+const KernelSet logical_or = {nullptr, nullptr, nullptr,
+                              [](const Call& c) { map2<bool, bool>(c, [](bool a, bool b) { return a || b; }); }};
+const KernelSet logical_not = {nullptr, nullptr, nullptr,
+                               [](const Call& c) { map1<bool, bool>(c, [](bool x) { return !x; }); }};
+const KernelSet isfinite = {[](const Call& c) { map1<bool, float>(c, [](float x) { return std::isfinite(x); }); },
+                            [](const Call& c) { map1<bool, double>(c, [](double x) { return std::isfinite(x); }); },
+                            [](const Call& c) { map1<bool, Size>(c, [](Size) { return true; }); },
+                            [](const Call& c) { map1<bool, bool>(c, [](bool) { return true; }); }};
+const KernelSet isnan = {[](const Call& c) { map1<bool, float>(c, [](float x) { return std::isnan(x); }); },
+                         [](const Call& c) { map1<bool, double>(c, [](double x) { return std::isnan(x); }); },
+                         [](const Call& c) { map1<bool, Size>(c, [](Size) { return false; }); },
+                         [](const Call& c) { map1<bool, bool>(c, [](bool) { return false; }); }};
+
+namespace {
+
+template <class T>
+void add_scalar_kernel(const Call& c) {
+  const T b = static_cast<T>(c.get<double>());
+  map1<T, T>(c, [b](T x) -> T { return x + b; });
+}
+
+template <class T>
+void multiply_scalar_kernel(const Call& c) {
+  const T b = static_cast<T>(c.get<double>());
+  map1<T, T>(c, [b](T x) -> T { return x * b; });
+}
+
+template <class T>
+void power_scalar_kernel(const Call& c) {
+  const T b = static_cast<T>(c.get<double>());
+  map1<T, T>(c, [b](T x) -> T { return std::pow(x, b); });
+}
+
+template <class T>
+void copy_kernel(const Call& c) {
+  map1<T, T>(c, [](T x) { return x; });
+}
+
+template <class Out, class In>
+void cast_from(const Call& c) {
+  map1<Out, In>(c, [](In x) -> Out {
+    if constexpr (std::is_same_v<Out, bool>)
+      return x != In{0};
+    else
+      return static_cast<Out>(x);
+  });
+}
+
+template <class Out>
+void cast_kernel(const Call& c) {
+  switch (c.in(0).dtype) {
+    case DType::float32: return cast_from<Out, float>(c);
+    case DType::float64: return cast_from<Out, double>(c);
+    case DType::int64: return cast_from<Out, Size>(c);
+    case DType::boolean: return cast_from<Out, bool>(c);
+  }
+}
+
+template <class T>
+void where_kernel(const Call& c) {
+  T* const out = c.out().as<T>();
+  const bool* const condition = c.in(0).as<bool>();
+  const T* const in_a = c.in(1).as<T>();
+  const T* const in_b = c.in(2).as<T>();
+  for_each_row<4>({&c.out(), &c.in(0), &c.in(1), &c.in(2)}, [&](const auto& at, Size n, const auto& step) {
+    for (Size i = 0; i < n; ++i)
+      out[at[0] + i * step[0]] =
+          condition[at[1] + i * step[1]] ? in_a[at[2] + i * step[2]] : in_b[at[3] + i * step[3]];
+  });
+}
+
+template <class T>
+void masked_fill_kernel(const Call& c) {
+  const T value = static_cast<T>(c.get<double>());
+  T* const out = c.out().as<T>();
+  const T* const x = c.in(0).as<T>();
+  const bool* const mask = c.in(1).as<bool>();
+  for_each_row<3>({&c.out(), &c.in(0), &c.in(1)}, [&](const auto& at, Size n, const auto& step) {
+    for (Size i = 0; i < n; ++i)
+      out[at[0] + i * step[0]] = mask[at[2] + i * step[2]] ? value : x[at[1] + i * step[1]];
+  });
+}
+
+}  // namespace
+
+const KernelSet add_scalar = {add_scalar_kernel<float>, add_scalar_kernel<double>, add_scalar_kernel<Size>};
+const KernelSet multiply_scalar = {multiply_scalar_kernel<float>, multiply_scalar_kernel<double>,
+                                   multiply_scalar_kernel<Size>};
+const KernelSet power_scalar = {power_scalar_kernel<float>, power_scalar_kernel<double>};
+const KernelSet copy = {copy_kernel<float>, copy_kernel<double>, copy_kernel<Size>, copy_kernel<bool>};
+const KernelSet cast = {cast_kernel<float>, cast_kernel<double>, cast_kernel<Size>, cast_kernel<bool>};
+const KernelSet where = {where_kernel<float>, where_kernel<double>, where_kernel<Size>, where_kernel<bool>};
+const KernelSet masked_fill = {masked_fill_kernel<float>, masked_fill_kernel<double>, masked_fill_kernel<Size>};
+
+}  // namespace regard::kernels
