@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
 #include <string>
+
+#include "regard/error.hpp"
 
 namespace coreference {
 
@@ -18,14 +19,14 @@ void append_padded(std::vector<std::int64_t>& rows, const std::vector<std::int64
 }  // namespace
 
 Batch make_batch(const std::vector<Sentence>& sentences, const std::vector<std::size_t>& chosen) {
-  if (chosen.empty()) throw std::invalid_argument("make_batch: expected at least one sentence, got none");
+  if (chosen.empty()) throw regard::ValueError("make_batch: expected at least one sentence, got none");
   Batch batch;
   batch.size = static_cast<std::int64_t>(chosen.size());
   bool mutual = true;
   for (const std::size_t index : chosen) {
     const Sentence& s = sentences.at(index);
     if (s.pronoun == no_position)
-      throw std::invalid_argument("make_batch: sentence " + std::to_string(index) + " has no pronoun");
+      throw regard::ValueError("make_batch: sentence " + std::to_string(index) + " has no pronoun");
     batch.length = std::max(batch.length, s.length());
     mutual = mutual && s.reverse_label != 0;
   }

@@ -25,7 +25,7 @@ struct Batch {
   std::vector<std::int64_t> reverse_target;  // [size] the same of the pronoun's number; empty unless mutual
 };
 
-/// The sentences at `chosen`, in that order. Throws std::invalid_argument for an empty choice and for a
+/// The sentences at `chosen`, in that order. Throws regard::ValueError for an empty choice and for a
 /// sentence without pronoun, std::out_of_range for an index past the end. Sentences of the user's own have -1
 /// as predicate or antecedent where these are missing, and a target of -1.
 Batch make_batch(const std::vector<Sentence>& sentences, const std::vector<std::size_t>& chosen);

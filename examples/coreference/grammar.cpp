@@ -1,8 +1,9 @@
 #include "coreference/grammar.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
+
+#include "regard/error.hpp"
 
 namespace coreference {
 
@@ -226,14 +227,14 @@ Sentence draw_agreement(const GrammarOptions& options, regard::Rng& rng) {
 void check(const GrammarOptions& options) {
   const auto share = [](const char* name, double value) {
     if (!(value >= 0 && value <= 1))
-      throw std::invalid_argument(std::string("grammar: expected ") + name + " in [0, 1], got " +
-                                  std::to_string(value));
+      throw regard::ValueError(std::string("grammar: expected ") + name + " in [0, 1], got " +
+                               std::to_string(value));
   };
   share("role_share", options.role_share);
   share("ambiguous", options.ambiguous);
   if (options.ambiguous > 0 && options.task != Task::twist)
-    throw std::invalid_argument("grammar: only the twist has ambiguous sentences; the pronoun of the task " +
-                                std::string(name(options.task)) + " always fits one noun alone");
+    throw regard::ValueError("grammar: only the twist has ambiguous sentences; the pronoun of the task " +
+                             std::string(name(options.task)) + " always fits one noun alone");
 }
 
 }  // namespace

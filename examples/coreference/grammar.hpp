@@ -31,7 +31,7 @@ enum class Task { agreement, twist, mutual };
 enum class Kind { twist_class, twist_role, agreement, own };
 
 std::string_view name(Task task);
-/// "agreement", "twist" or "mutual". Throws std::invalid_argument, naming the three.
+/// "agreement", "twist" or "mutual". Throws regard::ValueError, naming the three.
 Task task_of(std::string_view name);
 std::string_view name(Kind kind);
 
@@ -73,7 +73,7 @@ struct GrammarOptions {
 };
 
 /// A sentence of the grammar. Twist sentences have 8 to 15 Vietnamese tokens, long_1 13 to 20, long_2 15 to
-/// 22; agreement sentences up to one more, English ones one to four more. Throws std::invalid_argument for a
+/// 22; agreement sentences up to one more, English ones one to four more. Throws regard::ValueError for a
 /// share outside [0, 1], and for ambiguous > 0 if the task is not the twist.
 Sentence draw(const GrammarOptions& options, regard::Rng& rng);
 

@@ -1,7 +1,8 @@
 #include "coreference/heuristics.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+
+#include "regard/error.hpp"
 
 namespace coreference {
 
@@ -24,7 +25,7 @@ std::int64_t nearest_noun(const Sentence& sentence) {
 }
 
 double accuracy(std::int64_t (*guess)(const Sentence&), const std::vector<Sentence>& sentences) {
-  if (sentences.empty()) throw std::invalid_argument("accuracy: expected at least one sentence, got none");
+  if (sentences.empty()) throw regard::ValueError("accuracy: expected at least one sentence, got none");
   const auto hits = std::count_if(sentences.begin(), sentences.end(),
                                   [guess](const Sentence& s) { return guess(s) == s.antecedent; });
   return static_cast<double>(hits) / static_cast<double>(sentences.size());

@@ -14,7 +14,7 @@ std::int64_t first_candidate(const Sentence& sentence);
 /// The last noun before the pronoun, a place included.
 std::int64_t nearest_noun(const Sentence& sentence);
 
-/// Share of the sentences whose antecedent the guess hits. Throws std::invalid_argument if there are none.
+/// Share of the sentences whose antecedent the guess hits. Throws regard::ValueError if there are none.
 double accuracy(std::int64_t (*guess)(const Sentence&), const std::vector<Sentence>& sentences);
 
 }  // namespace coreference

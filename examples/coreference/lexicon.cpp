@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "regard/error.hpp"
+
 namespace coreference {
 
 // Words are separated by spaces; a phrase is a list between commas.
@@ -42,7 +44,7 @@ std::string_view code(Language language) {
 Language language_of(std::string_view code) {
   if (code == "vi") return Language::vietnamese;
   if (code == "en") return Language::english;
-  throw std::invalid_argument("language: expected vi or en, got \"" + std::string(code) + "\"");
+  throw regard::ValueError("language: expected vi or en, got \"" + std::string(code) + "\"");
 }
 
 std::string_view name(WordClass word_class) {
@@ -201,8 +203,8 @@ std::optional<std::int64_t> Lexicon::find(std::string_view word) const {
 std::int64_t Lexicon::id(std::string_view word) const {
   const auto id = find(word);
   if (!id)
-    throw std::out_of_range("lexicon: \"" + std::string(word) + "\" is not a word of the lexicon " +
-                            std::string(code(language_)));
+    throw regard::ValueError("lexicon: \"" + std::string(word) + "\" is not a word of the lexicon " +
+                             std::string(code(language_)));
   return *id;
 }
 

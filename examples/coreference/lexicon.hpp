@@ -16,7 +16,7 @@ enum class Language { vietnamese, english };
 
 /// "vi" or "en".
 std::string_view code(Language language);
-/// The language of a code. Throws std::invalid_argument, naming the two codes.
+/// The language of a code. Throws regard::ValueError, naming the two codes.
 Language language_of(std::string_view code);
 
 /// Every word belongs to one class.
@@ -65,7 +65,7 @@ class Lexicon {
 
   /// The id of a word spelled as in the lexicon (lower case, underscores).
   std::optional<std::int64_t> find(std::string_view word) const;
-  /// The same; throws std::out_of_range for a word that is not in the lexicon.
+  /// The same; throws regard::ValueError for a word that is not in the lexicon.
   std::int64_t id(std::string_view word) const;
 
   /// The word with this id, as spelled in the lexicon. Throws std::out_of_range.

@@ -1,8 +1,9 @@
 #include "coreference/metrics.hpp"
 
 #include <cmath>
-#include <stdexcept>
 #include <string>
+
+#include "regard/error.hpp"
 
 namespace coreference {
 
@@ -11,9 +12,9 @@ namespace {
 void expect_size(const char* what, const std::vector<double>& values, std::int64_t rows,
                  std::int64_t columns) {
   if (values.size() == static_cast<std::size_t>(rows * columns)) return;
-  throw std::invalid_argument(std::string("Evaluation::add: expected ") + what + " [" + std::to_string(rows) +
-                              ", " + std::to_string(columns) + "], got " + std::to_string(values.size()) +
-                              " numbers");
+  throw regard::ValueError(std::string("Evaluation::add: expected ") + what + " [" + std::to_string(rows) +
+                           ", " + std::to_string(columns) + "], got " + std::to_string(values.size()) +
+                           " numbers");
 }
 
 // values[wanted] is larger than every other value for which `counts(index)` holds. False if a NaN is
@@ -42,7 +43,7 @@ void Evaluation::add(const Batch& batch, const std::vector<double>& logits,
     const auto row = static_cast<std::size_t>(i);
     const std::int64_t antecedent = batch.antecedent[row];
     if (antecedent == no_position)
-      throw std::invalid_argument("Evaluation::add: sentence " + std::to_string(i) + " has no antecedent");
+      throw regard::ValueError("Evaluation::add: sentence " + std::to_string(i) + " has no antecedent");
     const double* scores = logits.data() + i * referent_numbers;
     const double* weights = attention.data() + i * batch.length;
     const std::int64_t* referents = batch.referents.data() + i * batch.length;
@@ -69,7 +70,7 @@ void Evaluation::add(const Batch& batch, const std::vector<double>& logits,
 }
 
 Metrics Evaluation::result() const {
-  if (sums_.count == 0) throw std::logic_error("Evaluation::result: no sentences were added");
+  if (sums_.count == 0) throw regard::ValueError("Evaluation::result: no sentences were added");
   const auto n = static_cast<double>(sums_.count);
   Metrics mean = sums_;
   for (double Metrics::*field : {&Metrics::accuracy, &Metrics::candidate_accuracy, &Metrics::mass,

@@ -23,10 +23,10 @@ struct Metrics {
 class Evaluation {
  public:
   /// logits [size, referent_numbers]; attention [size, length], the weights of the query's row, 0 on the
-  /// padding. Equal largest values count as a miss, and so does NaN. Throws std::invalid_argument for other
+  /// padding. Equal largest values count as a miss, and so does NaN. Throws regard::ValueError for other
   /// sizes and for a sentence without antecedent.
   void add(const Batch& batch, const std::vector<double>& logits, const std::vector<double>& attention);
-  /// Throws std::logic_error if nothing was added.
+  /// Throws regard::ValueError if nothing was added.
   Metrics result() const;
 
  private:

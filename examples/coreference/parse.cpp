@@ -1,11 +1,11 @@
 #include "coreference/parse.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "coreference/vietnamese.hpp"
+#include "regard/error.hpp"
 
 namespace coreference {
 
@@ -63,8 +63,8 @@ std::vector<std::int64_t> tokens_of(const Lexicon& lexicon, const std::vector<st
     i += std::max<std::size_t>(match.pieces, 1);
   }
   if (!unknown.empty())
-    throw std::invalid_argument("sentence: not in the lexicon " + std::string(code(lexicon.language())) +
-                                ": " + unknown + "; it has the words\n" + lexicon.listing());
+    throw regard::ValueError("sentence: not in the lexicon " + std::string(code(lexicon.language())) + ": " +
+                             unknown + "; it has the words\n" + lexicon.listing());
   return tokens;
 }
 
@@ -83,8 +83,8 @@ Sentence parse_sentence(std::string_view text, Language language) {
   sentence.language = language;
   sentence.tokens = tokens_of(lexicon, pieces_of(text));
   if (sentence.length() > longest_sentence)
-    throw std::invalid_argument("sentence: expected at most " + std::to_string(longest_sentence) +
-                                " tokens, got " + std::to_string(sentence.length()));
+    throw regard::ValueError("sentence: expected at most " + std::to_string(longest_sentence) +
+                             " tokens, got " + std::to_string(sentence.length()));
 
   std::int64_t nouns = 0, pronouns = 0;
   for (std::int64_t position = 0; position < sentence.length(); ++position) {
@@ -99,15 +99,15 @@ Sentence parse_sentence(std::string_view text, Language language) {
     if (is_predicate(word_class) && first_after_pronoun) sentence.predicate = position;
   }
   if (pronouns != 1)
-    throw std::invalid_argument("sentence: expected one pronoun (" + pronouns_of(lexicon) + "), got " +
-                                std::to_string(pronouns));
+    throw regard::ValueError("sentence: expected one pronoun (" + pronouns_of(lexicon) + "), got " +
+                             std::to_string(pronouns));
   if (sentence.candidates.empty() || sentence.candidates.front() > sentence.pronoun)
-    throw std::invalid_argument("sentence: no noun before \"" +
-                                lexicon.display(sentence.token(sentence.pronoun)) +
-                                "\" that it could stand for; places do not count");
+    throw regard::ValueError("sentence: no noun before \"" +
+                             lexicon.display(sentence.token(sentence.pronoun)) +
+                             "\" that it could stand for; places do not count");
   if (nouns > referent_numbers)
-    throw std::invalid_argument("sentence: expected at most " + std::to_string(referent_numbers) +
-                                " nouns, got " + std::to_string(nouns));
+    throw regard::ValueError("sentence: expected at most " + std::to_string(referent_numbers) +
+                             " nouns, got " + std::to_string(nouns));
   return sentence;
 }
 

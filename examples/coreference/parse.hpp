@@ -13,7 +13,7 @@ namespace coreference {
 /// candidates. The predicate is the first one after the pronoun, if there is one. Which noun is the
 /// antecedent is for a model to say: antecedent = no_position, label = 0.
 ///
-/// Throws std::invalid_argument for words that are not in the lexicon (the message lists the lexicon by
+/// Throws regard::ValueError for words that are not in the lexicon (the message lists the lexicon by
 /// class), for no or several pronouns, for no candidate before the pronoun, for more than 8 nouns or more
 /// than longest_sentence tokens.
 Sentence parse_sentence(std::string_view text, Language language);

@@ -2,6 +2,7 @@
 
 #include "coreference/grammar.hpp"
 #include "coreference/vietnamese.hpp"
+#include "regard/error.hpp"
 
 namespace coreference {
 
@@ -20,8 +21,8 @@ std::string_view name(Task task) {
 Task task_of(std::string_view task_name) {
   for (const Task task : {Task::agreement, Task::twist, Task::mutual})
     if (name(task) == task_name) return task;
-  throw std::invalid_argument("task: expected agreement, twist or mutual, got \"" + std::string(task_name) +
-                              "\"");
+  throw regard::ValueError("task: expected agreement, twist or mutual, got \"" + std::string(task_name) +
+                           "\"");
 }
 
 std::string_view name(Kind kind) {

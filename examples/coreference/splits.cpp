@@ -2,9 +2,10 @@
 
 #include <cmath>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <tuple>
+
+#include "regard/error.hpp"
 
 namespace coreference {
 
@@ -66,8 +67,8 @@ std::vector<Pair> all_pairs(Language language, Task task) {
 
 std::set<Pair> choose_held_out(const SplitOptions& options) {
   if (!(options.held_out_share >= 0 && options.held_out_share <= 0.5))
-    throw std::invalid_argument("splits: expected a held-out share in [0, 0.5], got " +
-                                std::to_string(options.held_out_share));
+    throw regard::ValueError("splits: expected a held-out share in [0, 0.5], got " +
+                             std::to_string(options.held_out_share));
   // How many more pairs each noun (with the predicates of one class) and each predicate may lose.
   const Lexicon& lexicon = Lexicon::of(options.language);
   std::map<std::pair<std::int64_t, WordClass>, std::size_t> left_of_noun;
@@ -104,7 +105,7 @@ std::set<Pair> choose_held_out(const SplitOptions& options) {
 
 Splits make_splits(const SplitOptions& options) {
   if (options.training == 0 || options.evaluation == 0)
-    throw std::invalid_argument("splits: expected at least one training and one evaluation sentence");
+    throw regard::ValueError("splits: expected at least one training and one evaluation sentence");
   const regard::Rng rng(options.seed);
   GrammarOptions clear;
   clear.language = options.language;

@@ -46,7 +46,7 @@ std::vector<Pair> all_pairs(Language language, Task task);
 std::set<Pair> choose_held_out(const SplitOptions& options);
 
 /// The splits, a function of the options alone. Sets do not depend on each other's sizes: with more training
-/// sentences the first ones stay the same. Throws std::invalid_argument for shares outside [0, 1]
+/// sentences the first ones stay the same. Throws regard::ValueError for shares outside [0, 1]
 /// (held_out_share: at most 0.5), and for no training or evaluation sentences.
 Splits make_splits(const SplitOptions& options);
 

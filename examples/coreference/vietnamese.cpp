@@ -3,7 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <optional>
-#include <stdexcept>
+
+#include "regard/error.hpp"
 
 namespace coreference {
 
@@ -85,7 +86,7 @@ std::u32string decoded(std::string_view text) {
       letter = letter << 6 | (next & 0x3F);
     }
     if (!valid)
-      throw std::invalid_argument("sentence: byte " + std::to_string(i + 1) + " is not part of UTF-8 text");
+      throw regard::ValueError("sentence: byte " + std::to_string(i + 1) + " is not part of UTF-8 text");
     letters += letter;
     i += length;
   }

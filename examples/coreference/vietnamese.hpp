@@ -8,7 +8,7 @@ namespace coreference {
 
 /// Lower-cases ASCII and Vietnamese letters and joins separate accents with their vowel (some keyboards and
 /// file systems send "e" + circumflex + dot below for "ệ"). Other characters stay. Throws
-/// std::invalid_argument if `text` is not UTF-8.
+/// regard::ValueError if `text` is not UTF-8.
 std::string fold_vietnamese(std::string_view text);
 
 /// The same text with its first letter in upper case.

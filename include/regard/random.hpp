@@ -82,13 +82,13 @@ class Rng {
 
   /// Uniform in [0, 1), a multiple of 2^-53.
   double uniform();
-  /// Uniform from `low` to `high`. Throws std::invalid_argument unless both are finite and low <= high.
+  /// Uniform from `low` to `high`. Throws ValueError unless both are finite and low <= high.
   double uniform(double low, double high);
   /// Standard normal: one 64-bit draw through the inverse of the distribution function, so |x| <= 8.3.
   double normal();
-  /// Uniform in 0 .. n-1, without the bias of a plain remainder. Throws std::invalid_argument if n <= 0.
+  /// Uniform in 0 .. n-1, without the bias of a plain remainder. Throws ValueError if n <= 0.
   std::int64_t below(std::int64_t n);
-  /// True with probability p. Throws std::invalid_argument unless 0 <= p <= 1.
+  /// True with probability p. Throws ValueError unless 0 <= p <= 1.
   bool chance(double p);
 
   /// Puts the items in random order, every order being equally likely (Fisher & Yates).
@@ -112,7 +112,7 @@ class Rng {
 };
 
 /// x such that a standard normal number lies below x with probability p: Wichura, algorithm AS 241 (PPND16),
-/// Applied Statistics 37 (1988), relative error about 1e-16. Throws std::invalid_argument unless 0 < p < 1.
+/// Applied Statistics 37 (1988), relative error about 1e-16. Throws ValueError unless 0 < p < 1.
 double normal_quantile(double p);
 
 }  // namespace regard

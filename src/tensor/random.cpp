@@ -1,8 +1,8 @@
 #include "regard/random.hpp"
 
 #include <cmath>
-#include <stdexcept>
 #include <string>
+#include "regard/error.hpp"
 
 namespace regard {
 
@@ -89,8 +89,8 @@ double Rng::uniform() {
 
 double Rng::uniform(double low, double high) {
   if (!(std::isfinite(low) && std::isfinite(high) && low <= high))
-    throw std::invalid_argument("Rng::uniform: expected finite low <= high, got " + std::to_string(low) +
-                                " and " + std::to_string(high));
+    throw ValueError("Rng::uniform: expected finite low <= high, got " + std::to_string(low) + " and " +
+                     std::to_string(high));
   const double u = uniform();
   return low * (1 - u) + high * u;  // high - low could overflow
 }
@@ -101,7 +101,7 @@ double Rng::normal() {
 }
 
 std::int64_t Rng::below(std::int64_t n) {
-  if (n <= 0) throw std::invalid_argument("Rng::below: expected n > 0, got " + std::to_string(n));
+  if (n <= 0) throw ValueError("Rng::below: expected n > 0, got " + std::to_string(n));
   const auto range = static_cast<std::uint64_t>(n);
   const std::uint64_t surplus = (0 - range) % range;  // 2^64 mod n: so many values would come once too often
   std::uint64_t value = next();
@@ -111,14 +111,13 @@ std::int64_t Rng::below(std::int64_t n) {
 
 bool Rng::chance(double p) {
   if (!(p >= 0 && p <= 1))
-    throw std::invalid_argument("Rng::chance: expected a probability in [0, 1], got " + std::to_string(p));
+    throw ValueError("Rng::chance: expected a probability in [0, 1], got " + std::to_string(p));
   return uniform() < p;
 }
 
 double normal_quantile(double p) {
   if (!(p > 0 && p < 1))
-    throw std::invalid_argument("normal_quantile: expected a probability in (0, 1), got " +
-                                std::to_string(p));
+    throw ValueError("normal_quantile: expected a probability in (0, 1), got " + std::to_string(p));
   const double q = p - 0.5;
   if (std::fabs(q) <= 0.425) return q * central(0.180625 - q * q);
   const double r = std::sqrt(-reproducible_log(q < 0 ? p : 1 - p));

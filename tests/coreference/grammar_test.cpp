@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <stdexcept>
 
 #include "coreference/heuristics.hpp"
+#include "regard/error.hpp"
 
 namespace coreference {
 namespace {
@@ -248,11 +248,11 @@ TEST(Grammar, ImpossibleOptionsAreErrors) {
   regard::Rng rng;
   GrammarOptions o = options(Task::twist);
   o.role_share = 1.5;
-  EXPECT_THROW(draw(o, rng), std::invalid_argument);
+  EXPECT_THROW(draw(o, rng), regard::ValueError);
   o = options(Task::agreement);
   o.ambiguous = 0.1;
-  EXPECT_THROW(draw(o, rng), std::invalid_argument);
-  EXPECT_THROW(task_of("twisted"), std::invalid_argument);
+  EXPECT_THROW(draw(o, rng), regard::ValueError);
+  EXPECT_THROW(task_of("twisted"), regard::ValueError);
   EXPECT_EQ(task_of("mutual"), Task::mutual);
 }
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "coreference/vietnamese.hpp"
+#include "regard/error.hpp"
 
 namespace coreference {
 namespace {
@@ -58,12 +59,12 @@ TEST(Lexicon, UnknownWordsAndCodesAreErrors) {
   const Lexicon& lexicon = Lexicon::of(Language::english);
   EXPECT_FALSE(lexicon.find("xylophone"));
   EXPECT_FALSE(lexicon.find(""));
-  EXPECT_THROW(lexicon.id("xylophone"), std::out_of_range);
+  EXPECT_THROW(lexicon.id("xylophone"), regard::ValueError);
   EXPECT_THROW(lexicon.word(lexicon.size()), std::out_of_range);
   EXPECT_THROW(lexicon.word(-1), std::out_of_range);
   EXPECT_EQ(language_of("vi"), Language::vietnamese);
   EXPECT_EQ(code(language_of("en")), "en");
-  EXPECT_THROW(language_of("fr"), std::invalid_argument);
+  EXPECT_THROW(language_of("fr"), regard::ValueError);
 }
 
 TEST(Vietnamese, LowerCase) {
@@ -93,7 +94,7 @@ TEST(Vietnamese, OtherCharactersStay) {
 
 TEST(Vietnamese, NotUtf8IsAnError) {
   for (const char* text : {"m\xE8o", "\x80", "abc\xE1\xBB", "\xFF"})
-    EXPECT_THROW(fold_vietnamese(text), std::invalid_argument) << text;
+    EXPECT_THROW(fold_vietnamese(text), regard::ValueError) << text;
 }
 
 }  // namespace

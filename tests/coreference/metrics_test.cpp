@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "coreference/splits.hpp"
+#include "regard/error.hpp"
 
 namespace coreference {
 namespace {
@@ -69,10 +70,10 @@ TEST(Batch, ClauseWeightsAreAMean) {
 
 TEST(Batch, ImpossibleChoicesAreErrors) {
   const std::vector<Sentence> sentences = sample(Task::twist, 2);
-  EXPECT_THROW(make_batch(sentences, {}), std::invalid_argument);
-  EXPECT_THROW(make_batch({}), std::invalid_argument);
+  EXPECT_THROW(make_batch(sentences, {}), regard::ValueError);
+  EXPECT_THROW(make_batch({}), regard::ValueError);
   EXPECT_THROW(make_batch(sentences, {2}), std::out_of_range);
-  EXPECT_THROW(make_batch({Sentence{}}), std::invalid_argument);
+  EXPECT_THROW(make_batch({Sentence{}}), regard::ValueError);
 }
 
 struct Outputs {
@@ -197,9 +198,9 @@ TEST(Metrics, WrongSizesAreErrors) {
   const std::vector<Sentence> seed{seed_sentences(Language::vietnamese)[0]};
   const Batch batch = make_batch(seed);
   Evaluation evaluation;
-  EXPECT_THROW(evaluation.add(batch, std::vector<double>(7), std::vector<double>(8)), std::invalid_argument);
-  EXPECT_THROW(evaluation.add(batch, std::vector<double>(8), std::vector<double>(9)), std::invalid_argument);
-  EXPECT_THROW(evaluation.result(), std::logic_error);
+  EXPECT_THROW(evaluation.add(batch, std::vector<double>(7), std::vector<double>(8)), regard::ValueError);
+  EXPECT_THROW(evaluation.add(batch, std::vector<double>(8), std::vector<double>(9)), regard::ValueError);
+  EXPECT_THROW(evaluation.result(), regard::ValueError);
 }
 
 }  // namespace

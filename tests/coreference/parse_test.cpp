@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <string>
 
 #include "coreference/batch.hpp"
+#include "regard/error.hpp"
 
 namespace coreference {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 std::string error_of(std::string_view text, Language language = Language::vietnamese) {
   try {
     parse_sentence(text, language);
-  } catch (const std::invalid_argument& error) {
+  } catch (const regard::ValueError& error) {
     return error.what();
   }
   return "no error";

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <stdexcept>
+
+#include "regard/error.hpp"
 
 namespace coreference {
 namespace {
@@ -147,13 +148,13 @@ TEST(Splits, ShuffledLabelsArePermutedAndWorthNothing) {
 TEST(Splits, ImpossibleOptionsAreErrors) {
   SplitOptions o = options(Task::twist);
   o.held_out_share = 0.6;
-  EXPECT_THROW(make_splits(o), std::invalid_argument);
+  EXPECT_THROW(make_splits(o), regard::ValueError);
   o = options(Task::twist);
   o.training = 0;
-  EXPECT_THROW(make_splits(o), std::invalid_argument);
+  EXPECT_THROW(make_splits(o), regard::ValueError);
   o = options(Task::mutual);
   o.ambiguous = 0.2;
-  EXPECT_THROW(make_splits(o), std::invalid_argument);
+  EXPECT_THROW(make_splits(o), regard::ValueError);
 }
 
 TEST(Splits, NothingHeldOutIsPossible) {
