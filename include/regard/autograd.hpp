@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <regard/export.hpp>
 #include <regard/tensor.hpp>
 
-namespace regard {
+namespace REGARD_API regard {
 
 namespace detail {
 struct ParameterCell;

@@ -5,7 +5,9 @@
 #include <string>
 #include <type_traits>
 
-namespace regard {
+#include <regard/export.hpp>
+
+namespace REGARD_API regard {
 
 /// Extents, indices and counts.
 using Size = std::int64_t;

@@ -5,7 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace regard {
+#include <regard/export.hpp>
+
+namespace REGARD_API regard {
 
 /// Base of everything regard throws on purpose.
 struct Error : std::runtime_error {

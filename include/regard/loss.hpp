@@ -1,9 +1,10 @@
 // Losses.
 #pragma once
 
+#include <regard/export.hpp>
 #include <regard/tensor.hpp>
 
-namespace regard {
+namespace REGARD_API regard {
 
 enum class Reduction { mean, sum, none };
 

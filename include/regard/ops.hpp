@@ -7,9 +7,10 @@
 
 #include <vector>
 
+#include <regard/export.hpp>
 #include <regard/tensor.hpp>
 
-namespace regard {
+namespace REGARD_API regard {
 
 // ---- elementwise, two inputs ---------------------------------------------------------------------------
 

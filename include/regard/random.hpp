@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace regard REGARD_API {
+namespace REGARD_API regard {
 
 /// The four words of block `block` of stream `stream` under key `seed`.
 constexpr std::array<std::uint32_t, 4> philox_block(std::uint64_t seed, std::uint64_t stream,

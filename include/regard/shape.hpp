@@ -7,8 +7,9 @@
 #include <vector>
 
 #include <regard/dtype.hpp>
+#include <regard/export.hpp>
 
-namespace regard {
+namespace REGARD_API regard {
 
 /// The largest rank a Tensor may have.
 inline constexpr int max_rank = 8;

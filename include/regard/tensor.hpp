@@ -13,10 +13,11 @@
 #include <vector>
 
 #include <regard/dtype.hpp>
+#include <regard/export.hpp>
 #include <regard/random.hpp>
 #include <regard/shape.hpp>
 
-namespace regard {
+namespace REGARD_API regard {
 
 namespace detail {
 struct TensorImpl;

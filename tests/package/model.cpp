@@ -1,3 +1,5 @@
 #include <regard/random.hpp>
 
-double draw(std::uint64_t seed) { return regard::Rng(seed).uniform(); }
+double draw(std::uint64_t seed) {
+  return regard::Rng(seed).uniform();
+}

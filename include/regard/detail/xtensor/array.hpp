@@ -5,11 +5,11 @@
 #include <regard/detail/xtensor/version.hpp>
 
 #if REGARD_XTENSOR_MOVED
+#include <xtensor/containers/xadapt.hpp>
 #include <xtensor/containers/xarray.hpp>
 #include <xtensor/containers/xtensor.hpp>
-#include <xtensor/containers/xadapt.hpp>
 #else
+#include <xtensor/xadapt.hpp>
 #include <xtensor/xarray.hpp>
 #include <xtensor/xtensor.hpp>
-#include <xtensor/xadapt.hpp>
 #endif

@@ -5,9 +5,9 @@
 #include <regard/detail/xtensor/version.hpp>
 
 #if REGARD_XTENSOR_MOVED
-#include <xtensor/views/xview.hpp>
 #include <xtensor/views/xstrided_view.hpp>
+#include <xtensor/views/xview.hpp>
 #else
-#include <xtensor/xview.hpp>
 #include <xtensor/xstrided_view.hpp>
+#include <xtensor/xview.hpp>
 #endif
