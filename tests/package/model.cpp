@@ -1,5 +1,7 @@
-#include <regard/random.hpp>
+#include <regard/regard.hpp>
 
-double draw(std::uint64_t seed) {
-  return regard::Rng(seed).uniform();
+double slope_of_square(double at) {
+  const regard::Parameter x(regard::scalar(at));
+  regard::backward(regard::square(x));
+  return x.gradient().item();
 }
