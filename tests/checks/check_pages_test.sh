@@ -7,8 +7,9 @@ if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null 
   echo "skipped: no Chromium"
   exit 77
 fi
-page=$(mktemp --suffix=.html)
-trap 'rm -f "$page"' EXIT
+work=$(mktemp -d)
+page=$work/page.html
+trap 'rm -rf "$work"' EXIT
 failures=0
 
 try() { # try BODY MESSAGE: the check says MESSAGE about a page of that body; it passes when MESSAGE is empty

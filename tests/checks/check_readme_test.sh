@@ -67,7 +67,7 @@ int x = 1;
 grep -q '^int f();' "$work/out/README_md_2.cpp" && ! grep -q snippet "$work/out/README_md_2.cpp" || fail declarations
 [ "$(cat "$work/out/README_md_3.cpp")" = "$(printf '#line 16 "README.md"\nint main() {\n}')" ] || fail "program: $(cat "$work/out/README_md_3.cpp")"
 
-touch -d 2020-01-01 "$work/out/README_md_1.cpp"
+touch -t 202001010000 "$work/out/README_md_1.cpp"
 document "$(fence "text\n~~~cpp\n#include <vector>\nint x = 1;\n~~~\nmore\n<!-- continues -->\n~~~cpp\n++x;\n~~~\n")"
 "$check" extract "$work/out"
 [ "$(ls "$work/out")" = README_md_1.cpp ] || fail "left over: $(ls "$work/out")"

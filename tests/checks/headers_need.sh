@@ -10,8 +10,9 @@ foreign() { # the headers that $2 needs, other than $1's own, the standard libra
 }
 
 # The question itself works: it sees the headers of a file that does need them.
-sample=$(mktemp --suffix=.cpp)
-trap 'rm -f "$sample"' EXIT
+sample_folder=$(mktemp -d)
+sample=$sample_folder/sample.cpp
+trap 'rm -rf "$sample_folder"' EXIT
 echo '#include <fmt/format.h>' >"$sample"
 [ -n "$(foreign "$include" "$sample")" ] || { echo "headers_need: does not see what a file includes"; exit 1; }
 
