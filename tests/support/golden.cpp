@@ -1,0 +1,36 @@
+#include "support/golden.hpp"
+
+#include <fstream>
+#include <stdexcept>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace regard::test {
+namespace {
+
+nlohmann::json read(const std::string& name) {
+  std::ifstream file(REGARD_GOLDEN_FOLDER "/" + name);
+  if (!file) throw std::runtime_error("cannot read tests/golden/" + name);
+  return nlohmann::json::parse(file);
+}
+
+void append(const nlohmann::json& list, std::vector<double>& values) {
+  if (list.is_number()) return values.push_back(list.get<double>());
+  for (const nlohmann::json& item : list) append(item, values);
+}
+
+}  // namespace
+
+Tensor course_numbers(const std::string& path) {
+  static const nlohmann::json numbers = read("course_numbers.json");
+  const nlohmann::json& found = numbers.at(nlohmann::json::json_pointer("/" + path));
+  Shape shape;
+  for (const nlohmann::json* list = &found; list->is_array(); list = &list->front())
+    shape.push_back(static_cast<Size>(list->size()));
+  std::vector<double> values;
+  append(found, values);
+  return from_vector<double>(values, shape);
+}
+
+}  // namespace regard::test
