@@ -1,0 +1,121 @@
+#include "ops/movement.hpp"
+
+#include <algorithm>
+
+#include <regard/ops.hpp>
+
+#include "autograd/apply.hpp"
+
+namespace regard {
+namespace detail {
+namespace {
+
+using kernels::AlongAxis;
+using kernels::Band;
+
+void concatenate_dx(const Vjp& at, const bool* needed, Tensor* dx) {
+  const int axis = at.get<AlongAxis>().axis;
+  Size start = 0;
+  for (int i = 0; i < at.input_count; ++i) {
+    const Size stop = start + at.x(i).shape()[axis];
+    if (needed[i]) dx[i] = slice(at.dy, axis, {start, stop});
+    start = stop;
+  }
+}
+
+void stack_dx(const Vjp& at, const bool* needed, Tensor* dx) {
+  for (int i = 0; i < at.input_count; ++i)
+    if (needed[i]) dx[i] = select(at.dy, at.get<AlongAxis>().axis, i);
+}
+
+Tensor band(const Tensor& x, const Band& keep);
+
+const Op concatenate_op = {"concatenate", kernels::concatenate, {}, concatenate_dx};
+const Op stack_op = {"stack", kernels::stack, {}, stack_dx};
+const Op slice_backward_op = {
+    "slice_backward", kernels::slice_backward, {[](const Vjp& at) { return take_steps(at.dy, at.get<Steps>()); }}};
+const Op band_op = {"band", kernels::band, {[](const Vjp& at) { return band(at.dy, at.get<Band>()); }}};
+
+Tensor band(const Tensor& x, const Band& keep) { return apply(band_op, {x}, x.shape(), x.dtype(), keep); }
+
+void require_matrices(const char* op, const Tensor& x) {
+  if (x.rank() < 2)
+    throw ShapeError(std::string(op) + ": expected [.., rows, columns], got " + to_string(x.shape()));
+}
+
+// Diagonals beyond any extent; further ones change nothing and could overflow.
+Size clipped_diagonal(const Tensor& x, Size diagonal) {
+  const Size limit = std::max(x.size(-2), x.size(-1));
+  return std::clamp(diagonal, -limit, limit);
+}
+
+void require_parts(const char* op, const Tensors& parts) {
+  if (parts.empty()) throw ValueError(std::string(op) + ": expected at least one tensor, got none");
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    if (parts[i].dtype() != parts[0].dtype())
+      throw DTypeError(std::string(op) + ": part 0 is " + name(parts[0].dtype()) + " but part " + std::to_string(i) +
+                       " is " + name(parts[i].dtype()) + "; convert one with .to()");
+}
+
+[[noreturn]] void refuse_part(const char* op, const Tensors& parts, std::size_t i, const std::string& rule) {
+  throw ShapeError(std::string(op) + ": part 0 is " + to_string(parts[0].shape()) + " but part " +
+                   std::to_string(i) + " is " + to_string(parts[i].shape()) + "; " + rule);
+}
+
+Tensor join(const Op& op, const Tensors& parts, const Shape& shape, int axis) {
+  return apply(op, parts.data(), static_cast<int>(parts.size()), shape, parts[0].dtype(), AlongAxis{axis});
+}
+
+}  // namespace
+
+Tensor slice_backward(const Tensor& dy, const Steps& steps) {
+  Shape shape = dy.shape();
+  shape[steps.axis] = steps.extent;
+  return apply(slice_backward_op, {dy}, shape, dy.dtype(), steps);
+}
+
+}  // namespace detail
+
+using namespace detail;  // NOLINT: ops are written inside the engine
+
+Tensor concatenate(const Tensors& parts, int axis) {
+  require_parts("concatenate", parts);
+  const int at = normalize_axis(axis, parts[0].rank(), "concatenate");
+  Shape shape = parts[0].shape();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    Shape part = parts[i].shape();
+    const bool fits = part.rank() == shape.rank();
+    const Size extent = fits ? part[at] : 0;
+    if (fits) part[at] = shape[at];
+    if (part != shape)
+      refuse_part("concatenate", parts, i, "all axes but axis " + std::to_string(at) + " must agree");
+    if (__builtin_add_overflow(shape[at], extent, &shape[at]))
+      throw ShapeError("concatenate: the joined axis " + std::to_string(at) + " does not fit 63 bits");
+  }
+  return join(concatenate_op, parts, shape, at);
+}
+
+Tensor stack(const Tensors& parts, int axis) {
+  require_parts("stack", parts);
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    if (parts[i].shape() != parts[0].shape()) refuse_part("stack", parts, i, "all shapes must agree");
+  if (parts[0].rank() == max_rank)
+    throw ShapeError("stack: parts of shape " + to_string(parts[0].shape()) + " would make rank " +
+                     std::to_string(max_rank + 1) + "; at most " + std::to_string(max_rank) + " is supported");
+  const int at = normalize_axis(axis, parts[0].rank() + 1, "stack");
+  Shape shape = parts[0].shape();
+  shape.insert(at, static_cast<Size>(parts.size()));
+  return join(stack_op, parts, shape, at);
+}
+
+Tensor triu(const Tensor& x, Size diagonal) {
+  require_matrices("triu", x);
+  return band(x, {clipped_diagonal(x, diagonal), std::max(x.size(-2), x.size(-1))});
+}
+
+Tensor tril(const Tensor& x, Size diagonal) {
+  require_matrices("tril", x);
+  return band(x, {-std::max(x.size(-2), x.size(-1)), clipped_diagonal(x, diagonal)});
+}
+
+}  // namespace regard
