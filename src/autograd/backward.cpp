@@ -45,15 +45,13 @@ class Walk {
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
 
-  /// Only these nodes are walked; null: all. Sorted by id.
-  const std::vector<Node*>* wanted = nullptr;
+  /// Ids of the only nodes that are walked, ascending; null: all. Ids, since the walk frees nodes as it goes.
+  const std::vector<std::int64_t>* wanted = nullptr;
 
   bool is_wanted(const Tensor& x) const {
-    Node* node = node_of(x);
+    const Node* node = node_of(x);
     if (!node) return false;
-    if (!wanted) return true;
-    return std::binary_search(wanted->begin(), wanted->end(), node,
-                              [](const Node* a, const Node* b) { return a->id < b->id; });
+    return !wanted || std::binary_search(wanted->begin(), wanted->end(), node->id);
   }
   void add(const Tensor& y, Tensor dy);
   bool done() const { return heap_.empty(); }
@@ -217,9 +215,9 @@ struct Recording {
 
 enum Mark : int { unseen, seen, leading };
 
-/// The nodes between the outputs and the targets, oldest first: those from which a target can be reached.
+/// Ids of the nodes between the outputs and the targets, oldest first: those from which a target can be reached.
 /// A loop over a list, since chains may be long. GraphError when a target hides behind a freed node.
-std::vector<Node*> nodes_between(const char* what, const Tensors& outputs, const std::vector<Node*>& targets) {
+std::vector<std::int64_t> nodes_between(const char* what, const Tensors& outputs, const std::vector<Node*>& targets) {
   std::vector<Node*> all, open;
   const Node* freed = nullptr;
   const auto visit = [&](const Tensor& x) {
@@ -244,14 +242,14 @@ std::vector<Node*> nodes_between(const char* what, const Tensors& outputs, const
     if (target->mark == seen) target->mark = leading;
   }
   // An input's node is older than the node that used it, so one pass in order of age suffices.
-  std::vector<Node*> between;
+  std::vector<std::int64_t> between;
   for (Node* node : all) {
     for (int i = 0; i < node->input_count && node->mark == seen; ++i) {
       const Tensor& x = node->inputs()[i];
       const Node* below = x.defined() ? node_of(x) : nullptr;
       if (below && below->mark == leading) node->mark = leading;
     }
-    if (node->mark == leading) between.push_back(node);
+    if (node->mark == leading) between.push_back(node->id);
   }
   for (Node* node : all) node->mark = unseen;
   if (missed && freed)
@@ -293,7 +291,7 @@ Tensors grad(const Tensors& outputs, const Tensors& inputs, const GradOptions& o
                        " does not require a gradient; make it a leaf with variable() before computing the output");
     targets.push_back(node_of(inputs[i]));
   }
-  const std::vector<Node*> between = nodes_between("grad", outputs, targets);
+  const std::vector<std::int64_t> between = nodes_between("grad", outputs, targets);
 
   Tensors seeds;
   for (std::size_t k = 0; k < outputs.size(); ++k)
