@@ -102,41 +102,49 @@ inline constexpr Keep keep_axes = Keep::axes;
 
 // ---- shape ---------------------------------------------------------------------------------------------
 
-/// One extent may be -1. A view where the strides allow, a copy otherwise.
+/// The elements in row-major order under another shape; one extent may be -1 and is worked out. A view where the
+/// strides allow, a copy otherwise. ShapeError when the number of elements differs.
 [[nodiscard]] Tensor reshape(const Tensor& x, const Shape& shape);
-/// Axis i of the result is axis `axes[i]` of x. A view.
+/// Axis i of the result is axis `axes[i]` of x. A view. ShapeError unless every axis is named once.
 [[nodiscard]] Tensor permute(const Tensor& x, const Axes& axes);
 /// Swaps two axes; the last two by default. A view.
 [[nodiscard]] Tensor transpose(const Tensor& x, int axis_a = -2, int axis_b = -1);
-/// Drops axes of extent 1: those named, or all there are. A view.
+/// Drops axes of extent 1: those named, or all there are. A view. ShapeError for a named axis of another extent.
 [[nodiscard]] Tensor squeeze(const Tensor& x);
 [[nodiscard]] Tensor squeeze(const Tensor& x, const Axes& axes);
-/// Inserts axes of extent 1 at these places of the result. A view.
+/// Inserts axes of extent 1; `axes` are their places in the result. A view.
 [[nodiscard]] Tensor expand_dims(const Tensor& x, const Axes& axes);
-/// A view with stride 0 on the stretched axes; the gradient is added up over them.
+/// x stretched by NumPy's rules: a view with stride 0 on the stretched axes; the gradient is added up over them
+/// (sum_to). ShapeError when x does not stretch to `shape`.
 [[nodiscard]] Tensor broadcast_to(const Tensor& x, const Shape& shape);
+/// One after another along an axis; the other axes must agree. At least one part, all of one dtype. Each part's
+/// gradient is its stretch of dy. ShapeError, DTypeError, ValueError.
 [[nodiscard]] Tensor concatenate(const Tensors& parts, int axis = 0);
-[[nodiscard]] Tensor stack(const Tensors& parts, int axis = 0);  ///< along a new axis
-/// Equal parts along an axis; ShapeError when `parts` does not divide the extent.
+/// Side by side along a new axis, which is `axis` of the result; all shapes must agree. Otherwise as concatenate.
+[[nodiscard]] Tensor stack(const Tensors& parts, int axis = 0);
+/// Equal parts along an axis, as views; ShapeError when `parts` does not divide the extent.
 [[nodiscard]] Tensors split(const Tensor& x, Size parts, int axis = 0);
-/// Parts of the given extents, which must add up to the axis.
+/// Parts of the given extents, as views; ShapeError unless they add up to the axis.
 [[nodiscard]] Tensors split(const Tensor& x, const std::vector<Size>& extents, int axis = 0);
 
-/// Python's start:stop:step. `end` leaves a bound open.
+/// Python's start:stop:step: negative bounds count from the end, all are clipped. `end` leaves a bound open: the
+/// last element for a start, and for a stop as far as it goes in the direction of the step.
 struct Slice {
   static constexpr Size end = INT64_MAX;
   Size start = 0;
   Size stop = end;
-  Size step = 1;  ///< may be negative, not 0; with a negative step open bounds are last to first (use Slice::reversed)
-  static Slice reversed() { return {end, -end, -1}; }
+  Size step = 1;  ///< may be negative, not 0
+  /// From the last to the first.
+  static Slice reversed() { return {end, end, -1}; }
 };
-/// Along one axis, clipped as Python clips. A view.
+/// The elements of a range along one axis. A view; the gradient is dy at these places and 0 elsewhere. ValueError
+/// for step 0.
 [[nodiscard]] Tensor slice(const Tensor& x, int axis, const Slice& range);
-/// One index along an axis, which is dropped. ValueError when out of range. A view.
+/// One index along an axis, which is dropped; negative counts from the end. ValueError when out of range. A view.
 [[nodiscard]] Tensor select(const Tensor& x, int axis, Size index);
-/// The upper triangle of the last two axes from the diagonal-th diagonal on, the rest 0.
+/// The upper triangle of the last two axes, where column - row >= diagonal; the rest is 0. ShapeError below rank 2.
 [[nodiscard]] Tensor triu(const Tensor& x, Size diagonal = 0);
-/// The lower triangle up to the diagonal-th diagonal, the rest 0.
+/// The lower triangle of the last two axes, where column - row <= diagonal; the rest is 0. ShapeError below rank 2.
 [[nodiscard]] Tensor tril(const Tensor& x, Size diagonal = 0);
 
 // ---- indexing ------------------------------------------------------------------------------------------

@@ -81,7 +81,8 @@ void band_kernel(const Call& call) {
 
 }  // namespace
 
-#define FOR_ALL(kernel) {kernel<float>, kernel<double>, kernel<Size>, kernel<bool>}
+#define FOR_ALL(kernel) \
+  { kernel<float>, kernel<double>, kernel<Size>, kernel<bool> }
 const KernelSet concatenate = FOR_ALL(concatenate_kernel);
 const KernelSet stack = FOR_ALL(stack_kernel);
 const KernelSet slice_backward = FOR_ALL(slice_backward_kernel);

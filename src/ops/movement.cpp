@@ -32,11 +32,14 @@ Tensor band(const Tensor& x, const Band& keep);
 
 const Op concatenate_op = {"concatenate", kernels::concatenate, {}, concatenate_dx};
 const Op stack_op = {"stack", kernels::stack, {}, stack_dx};
-const Op slice_backward_op = {
-    "slice_backward", kernels::slice_backward, {[](const Vjp& at) { return take_steps(at.dy, at.get<Steps>()); }}};
+const Op slice_backward_op = {"slice_backward", kernels::slice_backward, {[](const Vjp& at) {
+                                return take_steps(at.dy, at.get<Steps>());
+                              }}};
 const Op band_op = {"band", kernels::band, {[](const Vjp& at) { return band(at.dy, at.get<Band>()); }}};
 
-Tensor band(const Tensor& x, const Band& keep) { return apply(band_op, {x}, x.shape(), x.dtype(), keep); }
+Tensor band(const Tensor& x, const Band& keep) {
+  return apply(band_op, {x}, x.shape(), x.dtype(), keep);
+}
 
 void require_matrices(const char* op, const Tensor& x) {
   if (x.rank() < 2)
@@ -53,8 +56,8 @@ void require_parts(const char* op, const Tensors& parts) {
   if (parts.empty()) throw ValueError(std::string(op) + ": expected at least one tensor, got none");
   for (std::size_t i = 1; i < parts.size(); ++i)
     if (parts[i].dtype() != parts[0].dtype())
-      throw DTypeError(std::string(op) + ": part 0 is " + name(parts[0].dtype()) + " but part " + std::to_string(i) +
-                       " is " + name(parts[i].dtype()) + "; convert one with .to()");
+      throw DTypeError(std::string(op) + ": part 0 is " + name(parts[0].dtype()) + " but part " +
+                       std::to_string(i) + " is " + name(parts[i].dtype()) + "; convert one with .to()");
 }
 
 [[noreturn]] void refuse_part(const char* op, const Tensors& parts, std::size_t i, const std::string& rule) {
@@ -101,7 +104,8 @@ Tensor stack(const Tensors& parts, int axis) {
     if (parts[i].shape() != parts[0].shape()) refuse_part("stack", parts, i, "all shapes must agree");
   if (parts[0].rank() == max_rank)
     throw ShapeError("stack: parts of shape " + to_string(parts[0].shape()) + " would make rank " +
-                     std::to_string(max_rank + 1) + "; at most " + std::to_string(max_rank) + " is supported");
+                     std::to_string(max_rank + 1) + "; at most " + std::to_string(max_rank) +
+                     " is supported");
   const int at = normalize_axis(axis, parts[0].rank() + 1, "stack");
   Shape shape = parts[0].shape();
   shape.insert(at, static_cast<Size>(parts.size()));

@@ -1,4 +1,5 @@
-// Ops that move no numbers: each is another look at the same storage, and its rule looks at dy the other way round.
+// Ops that move no numbers: each is another look at the same storage, and its rule looks at dy the other way
+// round.
 #include <algorithm>
 #include <cstdlib>
 
@@ -28,9 +29,13 @@ Axes inverse(const Permutation& permutation) {
   return axes;
 }
 
-Tensor back_to_input_shape(const Vjp& at) { return reshape(at.dy, at.x().shape()); }
+Tensor back_to_input_shape(const Vjp& at) {
+  return reshape(at.dy, at.x().shape());
+}
 
-Tensor slice_dx(const Vjp& at) { return slice_backward(at.dy, at.get<Steps>()); }
+Tensor slice_dx(const Vjp& at) {
+  return slice_backward(at.dy, at.get<Steps>());
+}
 
 Tensor select_dx(const Vjp& at) {
   const Steps& steps = at.get<Steps>();
@@ -82,8 +87,8 @@ Shape completed(const Shape& from, const Shape& wanted) {
   return shape;
 }
 
-// Strides that look at `array` as `shape`; false when no strides can. Groups of axes with equal products are matched
-// from the left; within a group the old axes must step through memory as one.
+// Strides that look at `array` as `shape`; false when no strides can. Groups of axes with equal products are
+// matched from the left; within a group the old axes must step through memory as one.
 bool strides_as(const kernels::Array& array, const Shape& shape, Strides& strides) {
   strides = contiguous_strides(shape);
   if (numel(shape) <= 1) return true;
@@ -203,8 +208,9 @@ Tensor squeeze(const Tensor& x, const Axes& axes) {
   for (int i = dropped.rank() - 1; i >= 0; --i) {
     const int axis = static_cast<int>(dropped[i]);
     if (shape[axis] != 1)
-      throw ShapeError("squeeze: axis " + std::to_string(axis) + " of " + to_string(x.shape()) + " has extent " +
-                       std::to_string(shape[axis]) + "; only axes of extent 1 can be dropped");
+      throw ShapeError("squeeze: axis " + std::to_string(axis) + " of " + to_string(x.shape()) +
+                       " has extent " + std::to_string(shape[axis]) +
+                       "; only axes of extent 1 can be dropped");
     shape.erase(axis);
     strides.erase(axis);
   }
@@ -214,8 +220,9 @@ Tensor squeeze(const Tensor& x, const Axes& axes) {
 Tensor expand_dims(const Tensor& x, const Axes& axes) {
   const int rank = x.rank() + axes.rank();
   if (rank > max_rank)
-    throw ShapeError("expand_dims: " + to_string(x.shape()) + " with axes at " + to_string(axes) + " would have rank " +
-                     std::to_string(rank) + "; at most " + std::to_string(max_rank) + " is supported");
+    throw ShapeError("expand_dims: " + to_string(x.shape()) + " with axes at " + to_string(axes) +
+                     " would have rank " + std::to_string(rank) + "; at most " + std::to_string(max_rank) +
+                     " is supported");
   if (axes.empty()) return x;
   Shape shape = x.shape();
   Strides strides = x.strides();
@@ -252,8 +259,8 @@ Tensor select(const Tensor& x, int axis, Size index) {
   const int at = normalize_axis(axis, x.rank(), "select");
   const Size extent = x.shape()[at];
   if (index < -extent || index >= extent)
-    throw ValueError("select: index " + std::to_string(index) + " is out of range for axis " + std::to_string(at) +
-                     " of " + to_string(x.shape()));
+    throw ValueError("select: index " + std::to_string(index) + " is out of range for axis " +
+                     std::to_string(at) + " of " + to_string(x.shape()));
   const Steps steps{at, index < 0 ? index + extent : index, 1, 1, extent};
   Shape shape = x.shape();
   Strides strides = x.strides();
@@ -268,8 +275,9 @@ Tensors split(const Tensor& x, Size parts, int axis) {
   const int at = normalize_axis(axis, x.rank(), "split");
   const Size extent = x.shape()[at];
   if (parts <= 0 || extent % parts != 0)
-    throw ShapeError("split: axis " + std::to_string(at) + " of " + to_string(x.shape()) + " does not divide into " +
-                     std::to_string(parts) + " equal parts; pass the extents to split into unequal ones");
+    throw ShapeError("split: axis " + std::to_string(at) + " of " + to_string(x.shape()) +
+                     " does not divide into " + std::to_string(parts) +
+                     " equal parts; pass the extents to split into unequal ones");
   return split(x, std::vector<Size>(static_cast<std::size_t>(parts), extent / parts), at);
 }
 
