@@ -1,11 +1,14 @@
-// Files that are either the old one or the whole new one, never a part.
+// Files that are either the old one or the whole new one, never a part. Not installed, but given out by a
+// shared library of the core, because that of the study part writes its files through it.
 #pragma once
+
+#include <regard/export.hpp>
 
 #include <filesystem>
 #include <string>
 #include <string_view>
 
-namespace regard {
+namespace REGARD_API regard {
 
 /// Writes `bytes` to a temporary file beside `path`, flushes it to the disk and renames it over `path`.
 /// Throws IoError naming the path and the system's reason; then `path` is as it was and no temporary is left.

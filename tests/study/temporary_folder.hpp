@@ -12,7 +12,7 @@ namespace regard::study {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "regard-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "regard-").string() + std::string(6, 'X');
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
     path_ = name;
   }

@@ -1,14 +1,17 @@
 // Loss, accuracy, attention mass and entropy against the step.
 #pragma once
 
+#include <regard/export.hpp>
+
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "regard/study/frame.hpp"
+#include <regard/study/frame.hpp>
 
-namespace regard::study {
+namespace REGARD_API regard {
+namespace study {
 
 /// One run's numbers: each series in `measures` has a value per step. A value that is not finite is a gap.
 struct RunCurves {
@@ -36,4 +39,5 @@ std::string curves_svg(const std::vector<RunCurves>& runs, const CurvesOptions& 
 void write_curves_svg(const std::filesystem::path& path, const std::vector<RunCurves>& runs,
                       const CurvesOptions& options = {});
 
-}  // namespace regard::study
+}  // namespace study
+}  // namespace regard

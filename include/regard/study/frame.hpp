@@ -1,6 +1,8 @@
 // What a training run leaves to look at: numbers and attention weights, one frame per logged step.
 #pragma once
 
+#include <regard/export.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -10,7 +12,8 @@
 #include <string_view>
 #include <vector>
 
-namespace regard::study {
+namespace REGARD_API regard {
+namespace study {
 
 /// One attention matrix with the tokens on its axes: `weights[i * keys.size() + j]` is what query i gives to
 /// key j. Pictures show the weights as they are; nothing is renormalised or averaged on the way.
@@ -70,4 +73,5 @@ AttentionFrame frame_from_json_line(std::string_view line);
 void write_frames(const std::filesystem::path& path, const std::vector<AttentionFrame>& frames);
 std::vector<AttentionFrame> read_frames(const std::filesystem::path& path);
 
-}  // namespace regard::study
+}  // namespace study
+}  // namespace regard

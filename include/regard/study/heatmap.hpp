@@ -1,15 +1,18 @@
 // The film on paper: attention matrices at several steps of training, as SVG and as PNG.
 #pragma once
 
+#include <regard/export.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "regard/study/frame.hpp"
+#include <regard/study/frame.hpp>
 
-namespace regard::study {
+namespace REGARD_API regard {
+namespace study {
 
 /// Which way the steps run: across the picture with one row per sentence, or down it with the sentences side
 /// by side. `automatic` takes the second for panels of one or two rows, the first otherwise.
@@ -40,4 +43,5 @@ void write_attention_svg(const std::filesystem::path& path, const AttentionFilm&
 void write_attention_png(const std::filesystem::path& path, const AttentionFilm& film,
                          const AttentionPictureOptions& options = {});
 
-}  // namespace regard::study
+}  // namespace study
+}  // namespace regard

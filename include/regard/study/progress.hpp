@@ -1,13 +1,16 @@
 // How far a long run has come.
 #pragma once
 
+#include <regard/export.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
 
-namespace regard::study {
+namespace REGARD_API regard {
+namespace study {
 
 struct ProgressOptions {
   std::FILE* stream = stderr;
@@ -70,4 +73,5 @@ class Progress {
   std::size_t drawn_lines_ = 0;
 };
 
-}  // namespace regard::study
+}  // namespace study
+}  // namespace regard

@@ -1,15 +1,18 @@
 // Attention in a terminal: coloured cells where the terminal can, shades and numbers where it cannot.
 #pragma once
 
+#include <regard/export.hpp>
+
 #include <cstddef>
 #include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "regard/study/frame.hpp"
+#include <regard/study/frame.hpp>
 
-namespace regard::study {
+namespace REGARD_API regard {
+namespace study {
 
 /// What a stream can show.
 enum class TerminalColors { none, palette256, true24bit };
@@ -43,4 +46,5 @@ std::vector<std::string> attention_row(const AttentionPanel& panel, std::size_t 
 /// width does not suffice.
 std::vector<std::string> attention_grid(const AttentionPanel& panel, const TerminalPicture& picture = {});
 
-}  // namespace regard::study
+}  // namespace study
+}  // namespace regard
