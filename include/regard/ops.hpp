@@ -67,18 +67,25 @@ enum class Gelu { exact, tanh };
 enum class Keep { no, axes };
 inline constexpr Keep keep_axes = Keep::axes;
 
-[[nodiscard]] Tensor sum(const Tensor& x);  ///< over all axes, to rank 0; 0 when x is empty
+// Named axes are folded away; an empty list names none, and each element is then folded alone. Sums run in a fixed
+// order, so that the same numbers give the same bits; float32 is added up in float64. Shapes and axes that do not
+// fit are a ShapeError.
+
+[[nodiscard]] Tensor sum(const Tensor& x);  ///< over all axes, to rank 0; 0 when x is empty. Floats and int64
 [[nodiscard]] Tensor sum(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
 [[nodiscard]] Tensor mean(const Tensor& x);  ///< NaN when x is empty, as NumPy
 [[nodiscard]] Tensor mean(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
-/// Mean squared distance from the mean, divided by (count - correction): 0 is NumPy's default, 1 is PyTorch's.
+/// Mean squared distance from the mean, divided by (count - correction): 0 is NumPy's default, 1 is PyTorch's. NaN
+/// unless count > correction.
 [[nodiscard]] Tensor variance(const Tensor& x, const Axes& axes, Keep keep = Keep::no, double correction = 0);
-/// Largest; NaN wins. Ties share the gradient equally. ShapeError over an axis of extent 0.
+/// Largest; NaN wins. Ties share the gradient equally. ShapeError where there is nothing to choose from. Floats and
+/// int64.
 [[nodiscard]] Tensor max(const Tensor& x);
 [[nodiscard]] Tensor max(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
-/// log Σ exp x, without overflow; -inf over nothing and over all -inf. Gradient dy·softmax(x).
+/// log Σ exp x, without overflow; -inf over nothing and over all -inf. Gradient dy·softmax(x), 0 where all are -inf.
 [[nodiscard]] Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
-/// Adds up the axes that broadcasting `shape` to x's shape stretched: the adjoint of broadcast_to.
+/// Adds up the axes that broadcasting `shape` to x's shape stretched: the adjoint of broadcast_to. x itself when it
+/// has that shape. ShapeError when `shape` does not broadcast to x's.
 [[nodiscard]] Tensor sum_to(const Tensor& x, const Shape& shape);
 
 // ---- softmax -------------------------------------------------------------------------------------------
@@ -181,10 +188,12 @@ struct Slice {
 [[nodiscard]] Tensor logical_not(const Tensor& x);
 [[nodiscard]] Tensor isfinite(const Tensor& x);
 [[nodiscard]] Tensor isnan(const Tensor& x);
-/// Index of the largest along an axis (the first of equals; the first NaN if there is one). int64.
+/// Index of the largest along an axis (the first of equals; the first NaN if there is one). int64. ShapeError when
+/// the axis is empty.
 [[nodiscard]] Tensor argmax(const Tensor& x, int axis = -1, Keep keep = Keep::no);
-/// True when all are; true for none.
+/// Are all true? True for none. x is boolean.
 [[nodiscard]] bool all(const Tensor& x);
+/// Is one true? False for none. x is boolean.
 [[nodiscard]] bool any(const Tensor& x);
 
 // ---- operators -----------------------------------------------------------------------------------------

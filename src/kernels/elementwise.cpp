@@ -4,19 +4,10 @@
 #include <limits>
 
 #include "kernels/loops.hpp"
+#include "kernels/numbers.hpp"
 
 namespace regard::kernels {
 namespace {
-
-// NaN wins, on whichever side it stands.
-template <class T>
-T larger(T a, T b) {
-  return a > b || a != a ? a : b;
-}
-template <class T>
-T smaller(T a, T b) {
-  return a < b || a != a ? a : b;
-}
 
 // exp of a non-positive number only, so that nothing overflows.
 template <class T>

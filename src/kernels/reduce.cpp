@@ -1,0 +1,275 @@
+#include "kernels/reduce.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/numbers.hpp"
+#include "kernels/summation.hpp"
+
+namespace regard::kernels {
+namespace {
+
+/// Some axes of an array: those of extent 1 left out, neighbours merged where one step walks through both.
+struct AxisGroup {
+  Shape shape;
+  Strides strides;
+
+  void append(Size extent, Size stride) {
+    if (extent == 1) return;
+    const int last = shape.rank() - 1;
+    if (last >= 0 && strides[last] == extent * stride) {
+      shape[last] *= extent;
+      strides[last] = stride;
+    } else {
+      shape.push_back(extent);
+      strides.push_back(stride);
+    }
+  }
+  bool ends_in_unit_stride() const { return !strides.empty() && strides.back() == 1; }
+};
+
+/// Takes the last axis off.
+struct Line {
+  Size extent = 1;
+  Size stride = 0;
+
+  static Line cut_from(AxisGroup& group) {
+    if (group.shape.empty()) return {};
+    const Line line{group.shape.back(), group.strides.back()};
+    group.shape.erase(group.shape.rank() - 1);
+    group.strides.erase(group.strides.rank() - 1);
+    return line;
+  }
+};
+
+/// f(offset) in row-major order.
+template <class F>
+void for_each_offset(const AxisGroup& group, F f) {
+  if (numel(group.shape) == 0) return;
+  Sizes index = Sizes::filled(group.shape.rank(), 0);
+  Size offset = 0;
+  while (true) {
+    f(offset);
+    int axis = group.shape.rank() - 1;
+    for (; axis >= 0; --axis) {
+      offset += group.strides[axis];
+      if (++index[axis] < group.shape[axis]) break;
+      offset -= group.strides[axis] * group.shape[axis];
+      index[axis] = 0;
+    }
+    if (axis < 0) return;
+  }
+}
+
+struct Split {
+  AxisGroup kept, folded;
+
+  explicit Split(const Call& c) {
+    const Array& x = c.in(0);
+    const Reduction& reduction = c.get<Reduction>();
+    for (int axis = 0; axis < x.shape.rank(); ++axis)
+      (reduction.folds(axis) ? folded : kept).append(x.shape[axis], x.strides[axis]);
+  }
+  // Rows of x then lie along the output: whole rows are combined, rather than one output after the other.
+  bool by_columns() const { return kept.ends_in_unit_stride() && !folded.ends_in_unit_stride(); }
+};
+
+/// y = one(x, lines, line) for every output: `lines` are the offsets of the lines to fold.
+template <class Y, class T, class One>
+void fold_each(const Call& c, Split split, One one) {
+  const T* const x = c.in(0).as<T>();
+  Y* y = c.out().as<Y>();
+  const Line line = Line::cut_from(split.folded);
+  for_each_offset(split.kept, [&](Size at) { *y++ = one(x + at, split.folded, line); });
+}
+
+constexpr Size columns_at_once = 64;
+
+/// columns(x, n, rows, y): y[j] for n neighbouring outputs from x[row + j] of all rows.
+template <class T, class Columns>
+void fold_columns(const Call& c, Split split, Columns columns) {
+  const T* const x = c.in(0).as<T>();
+  T* y = c.out().as<T>();
+  const Size width = Line::cut_from(split.kept).extent;
+  for_each_offset(split.kept, [&](Size at) {
+    for (Size j = 0; j < width; j += columns_at_once)
+      columns(x + at + j, std::min(columns_at_once, width - j), split.folded, y + j);
+    y += width;
+  });
+}
+
+// ---- sum and mean ---------------------------------------------------------------------------------------
+
+template <class T>
+Total<T> sum_line(const T* x, const Line& line) {
+  if (line.stride == 1) return sum_of(line.extent, [x](Size i) { return x[i]; });
+  return sum_of(line.extent, [x, step = line.stride](Size i) { return x[i * step]; });
+}
+
+template <class T>
+Total<T> sum_one(const T* x, const AxisGroup& lines, const Line& line) {
+  if (lines.shape.empty()) return sum_line(x, line);
+  PairwiseSum<Total<T>> total;
+  for_each_offset(lines, [&](Size at) { total.add(sum_line(x + at, line)); });
+  return total.result();
+}
+
+/// The totals of neighbouring columns.
+template <class T>
+struct ColumnTotals {
+  T values[columns_at_once] = {};
+
+  friend ColumnTotals operator+(const ColumnTotals& a, const ColumnTotals& b) {
+    ColumnTotals added;
+    for (Size j = 0; j < columns_at_once; ++j) added.values[j] = a.values[j] + b.values[j];
+    return added;
+  }
+};
+
+// Blocks of rows are added up in T, and the blocks pairwise in Total<T>.
+template <class T, class Finish>
+void sum_columns(const T* x, Size n, const AxisGroup& rows, T* y, Finish finish) {
+  constexpr int block_rows = 32;
+  T block[columns_at_once] = {};
+  int count = 0;
+  PairwiseSum<ColumnTotals<Total<T>>> blocks;
+  const auto flush = [&] {
+    ColumnTotals<Total<T>> totals;
+    std::copy(block, block + n, totals.values);
+    std::fill(block, block + n, T{0});
+    blocks.add(totals);
+    count = 0;
+  };
+  for_each_offset(rows, [&](Size at) {
+    const T* const row = x + at;
+    for (Size j = 0; j < n; ++j) block[j] += row[j];
+    if (++count == block_rows) flush();
+  });
+  flush();
+  const ColumnTotals<Total<T>> totals = blocks.result();
+  for (Size j = 0; j < n; ++j) y[j] = finish(totals.values[j]);
+}
+
+template <class T, class Finish>
+void sum_kernel_with(const Call& c, Finish finish) {
+  const Split split(c);
+  if (split.by_columns()) {
+    fold_columns<T>(c, split, [&](const T* x, Size n, const AxisGroup& rows, T* y) {
+      sum_columns(x, n, rows, y, finish);
+    });
+  } else {
+    fold_each<T, T>(c, split, [&](const T* x, const AxisGroup& lines, const Line& line) {
+      return finish(sum_one(x, lines, line));
+    });
+  }
+}
+
+template <class T>
+void sum_kernel(const Call& c) {
+  sum_kernel_with<T>(c, [](Total<T> total) { return static_cast<T>(total); });
+}
+
+template <class T>
+void mean_kernel(const Call& c) {
+  sum_kernel_with<T>(
+      c, [divisor = c.get<Reduction>().divisor](double total) { return static_cast<T>(total / divisor); });
+}
+
+// ---- max ------------------------------------------------------------------------------------------------
+
+template <class T>
+T max_one(const T* x, const AxisGroup& lines, const Line& line) {
+  T largest = x[0];
+  for_each_offset(lines, [&](Size at) {
+    for (Size i = 0; i < line.extent; ++i) largest = larger(largest, x[at + i * line.stride]);
+  });
+  return largest;
+}
+
+template <class T>
+void max_columns(const T* x, Size n, const AxisGroup& rows, T* y) {
+  std::copy(x, x + n, y);
+  for_each_offset(rows, [&](Size at) {
+    for (Size j = 0; j < n; ++j) y[j] = larger(y[j], x[at + j]);
+  });
+}
+
+template <class T>
+void max_kernel(const Call& c) {
+  const Split split(c);
+  if (split.by_columns())
+    fold_columns<T>(c, split, max_columns<T>);
+  else
+    fold_each<T, T>(c, split, max_one<T>);
+}
+
+// ---- logsumexp ------------------------------------------------------------------------------------------
+
+template <class T>
+T logsumexp_one(const T* x, const AxisGroup& lines, const Line& line) {
+  if (line.extent == 0 || numel(lines.shape) == 0) return -std::numeric_limits<T>::infinity();
+  const T largest = max_one(x, lines, line);
+  if (!std::isfinite(largest)) return largest;  // the shift would be inf - inf
+  PairwiseSum<double> total;
+  for_each_offset(lines, [&](Size at) {
+    total.add(sum_of(line.extent, [&](Size i) { return std::exp(x[at + i * line.stride] - largest); }));
+  });
+  return static_cast<T>(static_cast<double>(largest) + std::log(total.result()));
+}
+
+template <class T>
+void logsumexp_kernel(const Call& c) {
+  fold_each<T, T>(c, Split(c), logsumexp_one<T>);
+}
+
+// ---- places and truths ----------------------------------------------------------------------------------
+
+template <class T>
+Size argmax_one(const T* x, const AxisGroup&, const Line& line) {
+  Size best = 0;
+  for (Size i = 0; i < line.extent; ++i) {
+    const T value = x[i * line.stride];
+    if (value != value) return i;
+    if (value > x[best * line.stride]) best = i;
+  }
+  return best;
+}
+
+template <class T>
+void argmax_kernel(const Call& c) {
+  fold_each<Size, T>(c, Split(c), argmax_one<T>);
+}
+
+/// Is there an element equal to `wanted`?
+bool holds(const bool* x, const AxisGroup& lines, const Line& line, bool wanted) {
+  bool found = false;
+  for_each_offset(lines, [&](Size at) {
+    for (Size i = 0; i < line.extent && !found; ++i) found = x[at + i * line.stride] == wanted;
+  });
+  return found;
+}
+
+void all_kernel(const Call& c) {
+  fold_each<bool, bool>(c, Split(c), [](const bool* x, const AxisGroup& lines, const Line& line) {
+    return !holds(x, lines, line, false);
+  });
+}
+
+void any_kernel(const Call& c) {
+  fold_each<bool, bool>(c, Split(c), [](const bool* x, const AxisGroup& lines, const Line& line) {
+    return holds(x, lines, line, true);
+  });
+}
+
+}  // namespace
+
+const KernelSet sum = {sum_kernel<float>, sum_kernel<double>, sum_kernel<Size>};
+const KernelSet mean = {mean_kernel<float>, mean_kernel<double>};
+const KernelSet max = {max_kernel<float>, max_kernel<double>, max_kernel<Size>};
+const KernelSet logsumexp = {logsumexp_kernel<float>, logsumexp_kernel<double>};
+const KernelSet argmax = {argmax_kernel<float>, argmax_kernel<double>, argmax_kernel<Size>};
+const KernelSet all = {nullptr, nullptr, nullptr, all_kernel};
+const KernelSet any = {nullptr, nullptr, nullptr, any_kernel};
+
+}  // namespace regard::kernels
