@@ -6,6 +6,7 @@
 #include <regard/dtype.hpp>
 #include <regard/error.hpp>
 #include <regard/loss.hpp>
+#include <regard/mask.hpp>
 #include <regard/ops.hpp>
 #include <regard/random.hpp>
 #include <regard/shape.hpp>

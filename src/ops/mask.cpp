@@ -1,0 +1,331 @@
+#include <algorithm>
+#include <limits>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include <regard/error.hpp>
+#include <regard/mask.hpp>
+#include <regard/ops.hpp>
+
+namespace regard {
+
+struct Mask::Term {
+  enum class Kind { keep, hide, bias, causal, window, padding, documents };
+
+  Kind kind;
+  Tensor tensor = {};   ///< keep, hide, bias; lengths; ids of the queries
+  Tensor key_ids = {};  ///< documents of two kinds of tokens
+  Align align = Align::same_length;
+  Size radius = 0;
+};
+
+struct Mask::Terms {
+  std::vector<Term> list;
+};
+
+namespace {
+
+/// The scores a mask is worked out for.
+struct Scores {
+  Size batch, heads, queries, keys;
+
+  Shape shape() const { return {batch, heads, queries, keys}; }
+};
+
+constexpr const char* axis_names[] = {"batch", "heads", "queries", "keys"};
+
+[[noreturn]] void does_not_fit(const std::string& mask, const Shape& shape, const Scores& scores,
+                               const std::string& why) {
+  throw ShapeError("attention: " + mask + " " + to_string(shape) + " does not fit scores " +
+                   to_string(scores.shape()) + " (batch, heads, queries, keys): " + why);
+}
+
+std::string expected(const std::string& axis, Size got, Size wanted) {
+  return "axis " + axis + " is " + std::to_string(got) + ", expected " + std::to_string(wanted);
+}
+
+Tensor require_mask_shape(const char* function, const Tensor& x) {
+  if (x.rank() < 2 || x.rank() > 4)
+    throw ShapeError(
+        std::string(function) +
+        ": expected [queries, keys], [batch, queries, keys] or [batch, heads, queries, keys], got " +
+        to_string(x.shape()) + "; insert axes of extent 1 to say which axes these are");
+  return x;
+}
+
+Tensor require_boolean(const char* function, const Tensor& x) {
+  if (x.dtype() != boolean)
+    throw DTypeError(
+        std::string(function) + ": expected a boolean tensor, got " + name(x.dtype()) + " " +
+        to_string(x.shape()) +
+        "; convert ones and zeros with .to(boolean), and give what is to be added to the scores to "
+        "Mask::bias");
+  return require_mask_shape(function, x);
+}
+
+Tensor require_ids(const char* function, const Tensor& ids, int least_rank, int most_rank) {
+  if (ids.dtype() != int64)
+    throw DTypeError(std::string(function) + ": expected int64, got " + name(ids.dtype()) + " " +
+                     to_string(ids.shape()) + "; convert with .to(int64)");
+  if (ids.rank() < least_rank || ids.rank() > most_rank)
+    throw ShapeError(std::string(function) + ": expected [batch" +
+                     (most_rank == 2 ? ", tokens] or [tokens" : "") + "], got " + to_string(ids.shape()));
+  return ids;
+}
+
+/// A keep, hide or bias as rank 4, every extent checked.
+Tensor fit(const Tensor& x, const Scores& scores) {
+  const Tensor mask = x.rank() == 2 ? expand_dims(x, {0, 1}) : x.rank() == 3 ? expand_dims(x, {1}) : x;
+  const Shape wanted = scores.shape();
+  for (int axis = 0; axis < 4; ++axis) {
+    if (mask.size(axis) == 1 || mask.size(axis) == wanted[axis]) continue;
+    const bool meant_heads = x.rank() == 3 && axis == 0 && x.size(0) == scores.heads;
+    does_not_fit(
+        "mask", x.shape(), scores,
+        expected(axis_names[axis], mask.size(axis), wanted[axis]) +
+            (meant_heads
+                 ? "; rank 3 is [batch, queries, keys]; one mask per head is [1, heads, queries, keys]"
+                 : ""));
+  }
+  return mask;
+}
+
+/// Positions of the queries among the keys, [queries, 1].
+Tensor query_positions(const char* mask, Align align, const Scores& scores) {
+  if (align == Align::same_length && scores.queries != scores.keys)
+    throw ShapeError(
+        std::string("attention: a ") + mask + " mask of " + std::to_string(scores.queries) + " queries and " +
+        std::to_string(scores.keys) +
+        " keys must say where the queries stand: Align::top_left puts the first query at the first key, "
+        "Align::bottom_right the last query at the last key (cached decoding)");
+  const Size first = align == Align::bottom_right ? scores.keys - scores.queries : 0;
+  return expand_dims(arange(scores.queries) + static_cast<double>(first), {1});
+}
+
+Tensor key_positions(const Scores& scores) {
+  return expand_dims(arange(scores.keys), {0});
+}
+
+Tensor within_lengths(const Tensor& lengths, const Scores& scores) {
+  if (lengths.size(0) != scores.batch)
+    does_not_fit("padding", lengths.shape(), scores, expected("batch", lengths.size(0), scores.batch));
+  const std::vector<Size> values = lengths.to_vector<Size>();
+  for (std::size_t b = 0; b < values.size(); ++b) {
+    if (values[b] < 0 || values[b] > scores.keys)
+      throw ValueError("attention: padding of sequence " + std::to_string(b) + " is " +
+                       std::to_string(values[b]) + " keys long, expected 0.." + std::to_string(scores.keys));
+  }
+  return less(expand_dims(key_positions(scores), {0, 1}), expand_dims(lengths, {1, 2, 3}));
+}
+
+/// Ids as [batch or 1, tokens], checked against the axis they are to lie along.
+Tensor fit_ids(const Tensor& ids, const Scores& scores, const char* axis, Size tokens) {
+  const Tensor rows = ids.rank() == 1 ? expand_dims(ids, {0}) : ids;
+  if (rows.size(1) != tokens)
+    does_not_fit("documents", ids.shape(), scores, expected(axis, rows.size(1), tokens));
+  if (rows.size(0) != 1 && rows.size(0) != scores.batch)
+    does_not_fit("documents", ids.shape(), scores, expected("batch", rows.size(0), scores.batch));
+  return rows;
+}
+
+Tensor same_document(const Tensor& query_ids, const Tensor& key_ids, const Scores& scores) {
+  const Tensor of_queries = fit_ids(query_ids, scores, "queries", scores.queries);
+  const Tensor of_keys = fit_ids(key_ids, scores, "keys", scores.keys);
+  return equal(expand_dims(of_queries, {1, 3}), expand_dims(of_keys, {1, 2}));
+}
+
+void hide_rest(Tensor& keep, const Tensor& visible) {
+  const Tensor more = visible.rank() == 2 ? expand_dims(visible, {0, 1}) : visible;
+  keep = keep.defined() ? logical_and(keep, more) : more;
+}
+
+void add_bias(ResolvedMask& mask, const Tensor& bias) {
+  if (mask.bias.defined() && mask.bias.dtype() != bias.dtype())
+    throw DTypeError(std::string("attention: mask biases of ") + name(mask.bias.dtype()) + " and " +
+                     name(bias.dtype()) + " do not go together; convert one with .to()");
+  const Tensor infinite = scalar(-std::numeric_limits<double>::infinity(), bias.dtype());
+  const Tensor visible = not_equal(bias.detach(), infinite);
+  if (!all(visible)) hide_rest(mask.keep, visible);
+  mask.bias = mask.bias.defined() ? mask.bias + bias : bias;
+}
+
+/// Empty where nothing was named.
+std::string name_of(Align align) {
+  switch (align) {
+    case Align::same_length:
+      return "";
+    case Align::top_left:
+      return "top_left";
+    case Align::bottom_right:
+      return "bottom_right";
+  }
+  return "?";
+}
+
+}  // namespace
+
+Mask::Mask(Term term) : terms_(std::make_shared<const Terms>(Terms{{std::move(term)}})) {}
+
+Mask Mask::keep(const Tensor& visible) {
+  return Mask(Term{Term::Kind::keep, require_boolean("Mask::keep", visible)});
+}
+
+Mask Mask::hide(const Tensor& hidden) {
+  return Mask(Term{Term::Kind::hide, require_boolean("Mask::hide", hidden)});
+}
+
+Mask Mask::bias(const Tensor& added) {
+  if (!is_float(added.dtype()))
+    throw DTypeError(std::string("Mask::bias: expected float32 or float64, got ") + name(added.dtype()) +
+                     " " + to_string(added.shape()) +
+                     (added.dtype() == boolean ? "; Mask::keep and Mask::hide take conditions"
+                                               : "; convert with .to(float64)"));
+  return Mask(Term{Term::Kind::bias, require_mask_shape("Mask::bias", added)});
+}
+
+Mask Mask::causal(Align align) {
+  return Mask(Term{Term::Kind::causal, {}, {}, align});
+}
+
+Mask Mask::window(Size radius, Align align) {
+  if (radius < 0)
+    throw ValueError("Mask::window: the radius must be 0 or more, got " + std::to_string(radius));
+  return Mask(Term{Term::Kind::window, {}, {}, align, radius});
+}
+
+Mask Mask::padding(const Tensor& lengths) {
+  return Mask(Term{Term::Kind::padding, require_ids("Mask::padding", lengths, 1, 1)});
+}
+
+Mask Mask::documents(const Tensor& ids) {
+  return documents(ids, ids);
+}
+
+Mask Mask::documents(const Tensor& query_ids, const Tensor& key_ids) {
+  return Mask(Term{Term::Kind::documents, require_ids("Mask::documents", query_ids, 1, 2),
+                   require_ids("Mask::documents", key_ids, 1, 2)});
+}
+
+Mask Mask::and_also(const Mask& other) const {
+  if (is_none()) return other;
+  if (other.is_none()) return *this;
+  Terms terms = *terms_;
+  terms.list.insert(terms.list.end(), other.terms_->list.begin(), other.terms_->list.end());
+  Mask both;
+  both.terms_ = std::make_shared<const Terms>(std::move(terms));
+  return both;
+}
+
+ResolvedMask Mask::resolve(Size batch, Size heads, Size queries, Size keys) const {
+  ResolvedMask mask;
+  if (is_none()) return mask;
+  const Scores scores{batch, heads, queries, keys};
+  for (const Term& term : terms_->list) {
+    switch (term.kind) {
+      case Term::Kind::keep:
+        hide_rest(mask.keep, fit(term.tensor, scores));
+        break;
+      case Term::Kind::hide:
+        hide_rest(mask.keep, logical_not(fit(term.tensor, scores)));
+        break;
+      case Term::Kind::bias:
+        add_bias(mask, fit(term.tensor, scores));
+        break;
+      case Term::Kind::causal: {
+        const Tensor positions = query_positions("causal", term.align, scores);
+        hide_rest(mask.keep, less_equal(key_positions(scores), positions));
+        break;
+      }
+      case Term::Kind::window: {
+        const Tensor distance = abs(key_positions(scores) - query_positions("window", term.align, scores));
+        hide_rest(mask.keep, less_equal(distance, full({}, static_cast<double>(term.radius), int64)));
+        break;
+      }
+      case Term::Kind::padding:
+        hide_rest(mask.keep, within_lengths(term.tensor, scores));
+        break;
+      case Term::Kind::documents:
+        hide_rest(mask.keep, same_document(term.tensor, term.key_ids, scores));
+        break;
+    }
+  }
+  if (mask.keep.defined() && all(mask.keep)) mask.keep = Tensor();
+  return mask;
+}
+
+std::string Mask::describe() const {
+  if (is_none()) return "everything visible";
+  std::string text;
+  for (const Term& term : terms_->list) {
+    const std::string align = name_of(term.align);
+    if (!text.empty()) text += " & ";
+    switch (term.kind) {
+      case Term::Kind::keep:
+        text += "keep " + to_string(term.tensor.shape());
+        break;
+      case Term::Kind::hide:
+        text += "hide " + to_string(term.tensor.shape());
+        break;
+      case Term::Kind::bias:
+        text += "bias " + to_string(term.tensor.shape());
+        break;
+      case Term::Kind::causal:
+        text += "causal" + (align.empty() ? "" : "(" + align + ")");
+        break;
+      case Term::Kind::window:
+        text += "window(" + std::to_string(term.radius) + (align.empty() ? "" : ", " + align) + ")";
+        break;
+      case Term::Kind::padding:
+        text += "padding " + to_string(term.tensor.shape());
+        break;
+      case Term::Kind::documents:
+        text += "documents " + to_string(term.tensor.shape());
+        break;
+    }
+  }
+  return text;
+}
+
+std::string Mask::grid(Size batch, Size heads, Size queries, Size keys) const {
+  const ResolvedMask mask = resolve(batch, heads, queries, keys);
+  // One block where all sequences (heads) are alike.
+  const auto blocks = [&mask](int axis, Size extent) {
+    const bool differ = (mask.keep.defined() && mask.keep.size(axis) > 1) ||
+                        (mask.bias.defined() && mask.bias.size(axis) > 1);
+    return differ ? extent : std::min<Size>(extent, 1);
+  };
+  const Shape shape{blocks(0, batch), blocks(1, heads), queries, keys};
+  std::vector<bool> keep, biased;
+  if (mask.keep.defined()) keep = broadcast_to(mask.keep, shape).to_vector<bool>();
+  if (mask.bias.defined()) biased = broadcast_to(mask.bias.detach().to(boolean), shape).to_vector<bool>();
+
+  std::string text;
+  std::size_t at = 0;
+  for (Size b = 0; b < shape[0]; ++b) {
+    for (Size h = 0; h < shape[1]; ++h) {
+      if (shape[0] > 1) text += "sequence " + std::to_string(b) + (shape[1] > 1 ? ", " : "\n");
+      if (shape[1] > 1) text += "head " + std::to_string(h) + "\n";
+      for (Size i = 0; i < queries; ++i) {
+        for (Size j = 0; j < keys; ++j, ++at)
+          text += !keep.empty() && !keep[at] ? "█" : !biased.empty() && biased[at] ? "+" : "·";
+        text += "\n";
+      }
+    }
+  }
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const Mask& mask) {
+  return out << mask.describe();
+}
+
+std::string to_string(const Mask& mask) {
+  return mask.describe();
+}
+
+std::string to_string(const Mask& mask, Size queries, Size keys) {
+  return mask.grid(1, 1, queries, keys);
+}
+
+}  // namespace regard
