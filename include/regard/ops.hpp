@@ -68,7 +68,7 @@ enum class Keep { no, axes };
 inline constexpr Keep keep_axes = Keep::axes;
 
 // Named axes are folded away; an empty list names none, and each element is then folded alone. Sums run in a fixed
-// order, so that the same numbers give the same bits; float32 is added up in float64. Shapes and axes that do not
+// order, so that the same numbers give the same bits; blocks of float32 are added up in float64. Shapes and axes that do not
 // fit are a ShapeError.
 
 [[nodiscard]] Tensor sum(const Tensor& x);  ///< over all axes, to rank 0; 0 when x is empty. Floats and int64
@@ -90,14 +90,17 @@ inline constexpr Keep keep_axes = Keep::axes;
 
 // ---- softmax -------------------------------------------------------------------------------------------
 
-/// exp(x - max) / Σ. dx = y·(dy - Σ y·dy). Invariant to a shift of the row.
+// Along one axis of any extent. Invariant to a shift of x along it. NaN makes its whole line NaN, and so does +inf.
+
+/// exp(x - max) / Σ. dx = y·(dy - Σ y·dy). A line of nothing but -inf is NaN, as in NumPy and PyTorch.
 [[nodiscard]] Tensor softmax(const Tensor& x, int axis = -1);
 /// The same over the elements where `keep` (boolean, broadcast to x) is true; the rest are exactly 0 and get
-/// exactly 0, whatever x holds there. A row that keeps nothing is all 0.
+/// exactly 0, whatever x and dy hold there. A line that keeps nothing, or nothing but -inf, is all 0 and gets 0.
 [[nodiscard]] Tensor softmax(const Tensor& x, const Tensor& keep, int axis = -1);
 /// x - logsumexp(x). dx = dy - softmax(x)·Σ dy.
 [[nodiscard]] Tensor log_softmax(const Tensor& x, int axis = -1);
-/// The same over the elements that are kept; the rest are -inf and get gradient 0.
+/// The same over the elements that are kept; the rest are -inf and get gradient 0. A line that keeps nothing, or
+/// nothing but -inf, is all -inf and gets 0.
 [[nodiscard]] Tensor log_softmax(const Tensor& x, const Tensor& keep, int axis = -1);
 
 // ---- products ------------------------------------------------------------------------------------------

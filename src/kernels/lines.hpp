@@ -1,0 +1,68 @@
+// Kernels that work on whole lines of an array: everything that differs in one axis only.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "kernels/loops.hpp"
+
+namespace regard::kernels {
+
+/// Calls line(offsets) for every line along `axis`; offsets are in elements, one per array. The arrays have
+/// one shape.
+template <int count, class Line>
+void for_each_line(const std::array<const Array*, count>& arrays, int axis, Line&& line) {
+  std::array<Array, count> rest;
+  std::array<const Array*, count> pointers;
+  for (std::size_t i = 0; i < count; ++i) {
+    rest[i] = *arrays[i];
+    rest[i].shape.erase(axis);
+    rest[i].strides.erase(axis);
+    pointers[i] = &rest[i];
+  }
+  for_each_row<count>(pointers, [&](std::array<Size, count> at, Size n, const std::array<Size, count>& step) {
+    for (Size i = 0; i < n; ++i) {
+      line(at);
+      for (std::size_t k = 0; k < count; ++k) at[k] += step[k];
+    }
+  });
+}
+
+/// The step of a dense line, known when the loop is compiled, so that it can be vectorised.
+using UnitStep = std::integral_constant<Size, 1>;
+
+/// Elements of a line, Step apart.
+template <class T, class Step>
+struct LineOf {
+  T* first;
+  Step step;
+
+  T& operator[](Size i) const { return first[i * step]; }
+};
+template <class T, class Step>
+LineOf(T*, Step) -> LineOf<T, Step>;
+
+/// The largest of f(0) ... f(n - 1), -inf for none; a NaN is passed over.
+template <class F>
+auto largest_of(Size n, F f) {
+  using T = decltype(f(n));
+  constexpr Size lanes = 8;
+  T largest[lanes];
+  for (T& lane : largest) lane = -std::numeric_limits<T>::infinity();
+  Size i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    for (Size lane = 0; lane < lanes; ++lane) {
+      const T value = f(i + lane);
+      largest[lane] = value > largest[lane] ? value : largest[lane];
+    }
+  }
+  for (; i < n; ++i) {
+    const T value = f(i);
+    largest[0] = value > largest[0] ? value : largest[0];
+  }
+  for (Size lane = 1; lane < lanes; ++lane)
+    largest[0] = largest[lane] > largest[0] ? largest[lane] : largest[0];
+  return largest[0];
+}
+
+}  // namespace regard::kernels
