@@ -106,8 +106,9 @@ inline constexpr Keep keep_axes = Keep::axes;
 // ---- products ------------------------------------------------------------------------------------------
 
 /// [.., n, k] x [.., k, m] -> [.., n, m]; leading axes broadcast; a vector counts as a row on the left and as a
-/// column on the right, and its axis is dropped again (NumPy's matmul). Strided operands are not copied where
-/// one of the last two strides is 1. da = dy·bᵀ, db = aᵀ·dy, summed over stretched axes.
+/// column on the right, and its axis is dropped again (NumPy's matmul). k = 0 gives zeros. Computed by the BLAS; an
+/// operand is copied only where neither of its last two strides is 1. da = dy·bᵀ, db = aᵀ·dy, summed over stretched
+/// axes. ShapeError, DTypeError (floats of one dtype only).
 [[nodiscard]] Tensor matmul(const Tensor& a, const Tensor& b);
 
 // ---- shape ---------------------------------------------------------------------------------------------

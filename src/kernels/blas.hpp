@@ -1,0 +1,14 @@
+// The C interface of BLAS, for two types. The only place that includes cblas.h.
+#pragma once
+
+namespace regard::kernels {
+
+/// C = alpha·op(A)·op(B), row-major, op(A) m x k, op(B) k x n. The numbers that C held are not read.
+/// Before the first product the library multiplies a few matrices to see that it gets them right; Error if
+/// not.
+void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, float alpha, const float* a, int lda,
+          const float* b, int ldb, float* c, int ldc);
+void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, double alpha, const double* a, int lda,
+          const double* b, int ldb, double* c, int ldc);
+
+}  // namespace regard::kernels

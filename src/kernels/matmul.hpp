@@ -1,0 +1,24 @@
+// Products of batches of matrices.
+#pragma once
+
+#include "kernels/call.hpp"
+
+namespace regard::kernels {
+
+/// Attribute: alpha·op(A)·op(B), where op swaps the last two axes if asked.
+struct Product {
+  bool transpose_a = false, transpose_b = false;
+  double alpha = 1;
+};
+
+/// [.., m, k] x [.., k, n] -> [.., m, n] after op. The leading axes of the inputs stretch to the output's,
+/// which is row-major. Every extent after op fits BLAS's 32 bits.
+extern const KernelSet product;
+
+template <class T>
+void multiply(const Array& out, const Array& a, const Array& b, const Product& how);
+
+/// The leading axes of x, but for the last `inner`, stretched to `batch`: one element per matrix.
+Array batch_of(const Array& x, const Shape& batch, int inner = 2);
+
+}  // namespace regard::kernels
