@@ -217,6 +217,7 @@ TEST(Softmax, ThirdOrder) {
   for (const bool masked : {false, true}) {
     for (const bool logarithm : {false, true}) {
       const auto slope = [&](const Tensors& in) {
+        const EnableGrad recording;  // difference quotients are taken with recording off
         const Tensor at = in[0].requires_grad() ? in[0] : variable(in[0]);
         GradOptions options;
         options.create_graph = true;
