@@ -9,12 +9,6 @@
 namespace regard::test {
 namespace {
 
-nlohmann::json read(const std::string& name) {
-  std::ifstream file(REGARD_GOLDEN_FOLDER "/" + name);
-  if (!file) throw std::runtime_error("cannot read tests/golden/" + name);
-  return nlohmann::json::parse(file);
-}
-
 void append(const nlohmann::json& list, std::vector<double>& values) {
   if (list.is_number()) return values.push_back(list.get<double>());
   for (const nlohmann::json& item : list) append(item, values);
@@ -22,8 +16,14 @@ void append(const nlohmann::json& list, std::vector<double>& values) {
 
 }  // namespace
 
+nlohmann::json golden(const std::string& name) {
+  std::ifstream file(REGARD_GOLDEN_FOLDER "/" + name);
+  if (!file) throw std::runtime_error("cannot read tests/golden/" + name);
+  return nlohmann::json::parse(file);
+}
+
 Tensor course_numbers(const std::string& path) {
-  static const nlohmann::json numbers = read("course_numbers.json");
+  static const nlohmann::json numbers = golden("course_numbers.json");
   const nlohmann::json& found = numbers.at(nlohmann::json::json_pointer("/" + path));
   Shape shape;
   for (const nlohmann::json* list = &found; list->is_array(); list = &list->front())

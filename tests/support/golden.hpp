@@ -3,10 +3,14 @@
 
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <regard/tensor.hpp>
 
 namespace regard::test {
 
+/// A document of tests/golden. std::runtime_error when it cannot be read.
+nlohmann::json golden(const std::string& name);
 /// A float64 tensor from tests/golden/course_numbers.json, by its path: "lesson10_causal/gradients/dX".
 Tensor course_numbers(const std::string& path);
 
