@@ -314,7 +314,7 @@ class Strip {
   double draw_heading(Drawing& drawing) const {
     drawing.add(Text{{margin, margin + 13}, drawing.title, {title_size, ink, Anchor::start, true}});
     const std::string& name = panel(frames_[0], sentences_[0]).name;
-    const std::string below = name.empty() ? word_.from : name + " · " + word_.from;
+    const std::string below = name.empty() ? word_.axes : name + " · " + word_.axes;
     drawing.add(Text{{margin, margin + 33}, below, {label_size, faint_ink}});
     return margin + 56;
   }

@@ -7,8 +7,11 @@
 namespace regard::study {
 
 struct Words {
-  const char *step, *loss, *accuracy, *mass, *entropy, *weight_scale, *hidden, *not_a_number, *no_data,
-      *attention, *training_curves, *median, *from;
+  const char *step, *loss, *accuracy, *mass, *entropy;
+  const char *weight_scale, *gradient_scale, *hidden, *not_a_number, *no_data;
+  const char *attention, *training_curves, *median, *axes;
+  const char *play, *pause, *speed, *show, *weights, *gradients, *light, *dark, *controls, *over_time;
+  const char *space, *key_step, *key_ends, *key_play;
 };
 
 /// English, or Vietnamese for "vi" and "vi-VN". Any other language gets English words.
