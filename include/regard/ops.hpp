@@ -160,12 +160,15 @@ struct Slice {
 
 // ---- indexing ------------------------------------------------------------------------------------------
 
-/// Rows of `x` along `axis`: result shape is x's with that axis replaced by ids' shape (NumPy's take). Ids are
-/// int64, checked: ValueError names position and value. Repeated ids add up in the gradient.
+/// Rows of `x` along `axis`: the result's shape is x's with that axis replaced by ids' shape (NumPy's take). Ids are
+/// int64 from 0 to extent - 1; repeated ids add up in the gradient, in their order. ValueError for an id out of range
+/// names its position and value; DTypeError, ShapeError.
 [[nodiscard]] Tensor take(const Tensor& x, const Tensor& ids, int axis = 0);
-/// out[..i..] = x[..ids[..i..]..] along `axis`; ids has x's rank and fits it on the other axes (torch.gather).
+/// out[..i..] = x[..ids[..i..]..] along `axis`; ids has x's rank and is no larger on the other axes (torch.gather).
+/// Its gradient is scatter_add into zeros. ValueError for an id out of range, as take.
 [[nodiscard]] Tensor gather(const Tensor& x, const Tensor& ids, int axis);
-/// x with updates[..i..] added at [..ids[..i..]..] along `axis`; repeated ids add up (torch.scatter_add).
+/// x with updates[..i..] added at [..ids[..i..]..] along `axis`; repeated ids add up, in row-major order
+/// (torch.scatter_add). ids as in gather, updates of ids' shape. dx = dy, dupdates = gather(dy, ids).
 [[nodiscard]] Tensor scatter_add(const Tensor& x, const Tensor& ids, const Tensor& updates, int axis);
 /// [..] int64 -> [.., classes]; ValueError for an id outside 0..classes-1. No gradient.
 [[nodiscard]] Tensor one_hot(const Tensor& ids, Size classes, DType dtype = float64);

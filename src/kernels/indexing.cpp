@@ -1,0 +1,115 @@
+#include "kernels/indexing.hpp"
+
+#include <algorithm>
+
+#include "kernels/loops.hpp"
+
+namespace regard::kernels {
+namespace {
+
+// An array of shape [outer.., extent, inner..], row-major, seen as outer x extent rows of `inner` numbers.
+struct Rows {
+  Size outer, inner;
+};
+
+Rows rows_around(const Shape& shape, int axis) {
+  Rows rows{1, 1};
+  for (int i = 0; i < axis; ++i) rows.outer *= shape[i];
+  for (int i = axis + 1; i < shape.rank(); ++i) rows.inner *= shape[i];
+  return rows;
+}
+
+template <class T>
+void take_kernel(const Call& call) {
+  const Lookup& lookup = call.get<Lookup>();
+  const Rows rows = rows_around(call.in(0).shape, lookup.axis);
+  const Size count = numel(call.in(1).shape);
+  const Size* const ids = call.in(1).as<Size>();
+  const T* x = call.in(0).as<T>();
+  T* y = call.out().as<T>();
+  if (numel(call.out().shape) == 0) return;
+  for (Size i = 0; i < rows.outer; ++i, x += lookup.extent * rows.inner)
+    for (Size place = 0; place < count; ++place, y += rows.inner)
+      std::copy_n(x + ids[place] * rows.inner, rows.inner, y);
+}
+
+template <class T>
+void take_backward_kernel(const Call& call) {
+  const Lookup& lookup = call.get<Lookup>();
+  const Rows rows = rows_around(call.out().shape, lookup.axis);
+  const Size count = numel(call.in(1).shape);
+  const Size* const ids = call.in(1).as<Size>();
+  const T* dy = call.in(0).as<T>();
+  T* dx = call.out().as<T>();
+  std::fill_n(dx, numel(call.out().shape), T{0});
+  if (numel(call.in(0).shape) == 0) return;
+  for (Size i = 0; i < rows.outer; ++i, dx += lookup.extent * rows.inner)
+    for (Size place = 0; place < count; ++place, dy += rows.inner) {
+      T* const row = dx + ids[place] * rows.inner;
+      for (Size j = 0; j < rows.inner; ++j) row[j] += dy[j];
+    }
+}
+
+// The elements of x that lie at the places of ids, before the id moves them along the axis.
+Array under_ids(const Array& x, const Array& ids, int axis) {
+  Array out{x.data, x.dtype, ids.shape, x.strides};
+  out.strides[axis] = 0;
+  return out;
+}
+
+template <class T>
+void gather_kernel(const Call& call) {
+  const int axis = call.get<Lookup>().axis;
+  const Size stride = call.in(0).strides[axis];
+  const Array x = under_ids(call.in(0), call.in(1), axis);
+  for_each_row<3>({&call.out(), &call.in(1), &x}, [&](const auto& at, Size n, const auto& step) {
+    T* const y = call.out().as<T>() + at[0];
+    const Size* const ids = call.in(1).as<Size>() + at[1];
+    const T* const from = x.as<T>() + at[2];
+    for (Size i = 0; i < n; ++i) y[i * step[0]] = from[i * step[2] + ids[i * step[1]] * stride];
+  });
+}
+
+template <class T>
+void scatter_add_kernel(const Call& call) {
+  map1<T, T>({&call.in(0), 1, &call.out(), 1, nullptr}, [](T value) { return value; });
+  const int axis = call.get<Lookup>().axis;
+  const Size stride = call.out().strides[axis];
+  const Array y = under_ids(call.out(), call.in(1), axis);
+  for_each_row<3>({&call.in(2), &call.in(1), &y}, [&](const auto& at, Size n, const auto& step) {
+    const T* const updates = call.in(2).as<T>() + at[0];
+    const Size* const ids = call.in(1).as<Size>() + at[1];
+    T* const to = y.as<T>() + at[2];
+    for (Size i = 0; i < n; ++i) to[i * step[2] + ids[i * step[1]] * stride] += updates[i * step[0]];
+  });
+}
+
+template <class T>
+void one_hot_kernel(const Call& call) {
+  const Size classes = call.out().shape.back(), count = numel(call.in(0).shape);
+  const Size* const ids = call.in(0).as<Size>();
+  T* const y = call.out().as<T>();
+  std::fill_n(y, numel(call.out().shape), T{0});
+  for (Size i = 0; i < count; ++i) y[i * classes + ids[i]] = T{1};
+}
+
+}  // namespace
+
+Size first_outside(const Array& ids, Size extent) {
+  const Size* const first = ids.as<Size>();
+  const Size count = numel(ids.shape);
+  const Size* const bad =
+      std::find_if(first, first + count, [extent](Size id) { return id < 0 || id >= extent; });
+  return bad == first + count ? -1 : bad - first;
+}
+
+const KernelSet take = {take_kernel<float>, take_kernel<double>, take_kernel<Size>, take_kernel<bool>};
+const KernelSet take_backward = {take_backward_kernel<float>, take_backward_kernel<double>};
+const KernelSet gather = {gather_kernel<float>, gather_kernel<double>, gather_kernel<Size>,
+                          gather_kernel<bool>};
+const KernelSet scatter_add = {scatter_add_kernel<float>, scatter_add_kernel<double>,
+                               scatter_add_kernel<Size>};
+const KernelSet one_hot = {one_hot_kernel<float>, one_hot_kernel<double>, one_hot_kernel<Size>,
+                           one_hot_kernel<bool>};
+
+}  // namespace regard::kernels
