@@ -175,11 +175,14 @@ struct Slice {
 
 // ---- layers --------------------------------------------------------------------------------------------
 
-/// Ba, Kiros & Hinton 2016, over the last axis: (x - mean) / sqrt(variance + epsilon)·gamma + beta.
-/// gamma, beta [width]. ValueError unless epsilon > 0.
+/// Ba, Kiros & Hinton 2016, over the last axis: (x - mean) / sqrt(variance + epsilon)·gamma + beta, with the
+/// variance divided by the width. gamma, beta [width]. Mean and variance are float64, whatever x is; a row of equal
+/// numbers gives exactly beta. With g = dy·gamma and z the normalised row,
+/// dx = (g - mean(g) - z·mean(g·z)) / sqrt(variance + epsilon). ValueError unless epsilon > 0.
 [[nodiscard]] Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, double epsilon = 1e-5);
-/// Srivastava et al. 2014, inverted: each element is 0 with probability p, else divided by (1 - p). p = 1 gives
-/// zeros. Advances rng by one draw; which elements are dropped depends on that draw and their position alone.
+/// Srivastava et al. 2014, inverted: each element is 0 with probability p, else divided by (1 - p); so is dy. p = 0
+/// gives x itself, p = 1 gives zeros. Advances rng by one draw (64 bits) whatever p is; which elements are dropped
+/// depends on that draw and on their row-major position alone. ValueError unless 0 <= p <= 1.
 [[nodiscard]] Tensor dropout(const Tensor& x, double p, Rng& rng);
 
 // ---- no gradient ---------------------------------------------------------------------------------------

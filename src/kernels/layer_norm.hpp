@@ -1,0 +1,22 @@
+// Layer normalisation over the last axis and its gradients. Mean and variance are computed again in the
+// backward: two passes over a row that is at hand cost less than two more outputs would.
+#pragma once
+
+#include "kernels/call.hpp"
+
+namespace regard::kernels {
+
+/// The attribute of every kernel here.
+struct LayerNormEpsilon {
+  double epsilon = 0;
+};
+
+/// (x, gamma, beta): (x - mean) / sqrt(variance + epsilon)·gamma + beta. gamma and beta [width] may both be
+/// missing.
+extern const KernelSet layer_norm;
+/// (dy, x, gamma) -> dx. gamma may be missing.
+extern const KernelSet layer_norm_backward;
+/// (dy, x) -> dgamma [width]: the sum over the rows of dy·(x - mean) / sqrt(variance + epsilon).
+extern const KernelSet layer_norm_backward_gamma;
+
+}  // namespace regard::kernels
