@@ -66,6 +66,8 @@ Tensor apply_view(const Op& op, const Tensor& x, Tensor y, const Attributes& att
   return record(op, &x, 1, std::move(y), attributes);
 }
 
+Tensor unchanged(const Tensor& x) { return context().recording ? x : x.detach(); }
+
 Tensor record(const Op& op, const Tensor* inputs, int input_count, Tensor y, const Attributes& attributes) {
   if (!context().recording || !is_float(y.dtype()) || !any_requires_grad(op, inputs, input_count)) return y;
   Ref<Node> node = new_node();

@@ -23,6 +23,9 @@ Tensor apply(const Op& op, std::initializer_list<Tensor> inputs, const Shape& sh
 /// A view: no kernel runs. `y` is a look at x's storage made with view().
 Tensor apply_view(const Op& op, const Tensor& x, Tensor y, const Attributes& attributes = {});
 
+/// x, for an op that has nothing to do; outside the graph while recording is off, as any result is then.
+Tensor unchanged(const Tensor& x);
+
 /// Gives y its place in the graph, if recording is on, y is float and an input requires a gradient.
 Tensor record(const Op& op, const Tensor* inputs, int input_count, Tensor y, const Attributes& attributes);
 

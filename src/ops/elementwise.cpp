@@ -214,13 +214,13 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
 }
 
 Tensor Tensor::to(DType wanted) const {
-  if (dtype() == wanted) return *this;
+  if (dtype() == wanted) return unchanged(*this);
   if (wanted == int64 && is_float(dtype())) require_fits_int64(*this);
   return apply(cast_op, {*this}, shape(), wanted);
 }
 
 Tensor Tensor::contiguous() const {
-  if (is_contiguous()) return *this;
+  if (is_contiguous()) return unchanged(*this);
   return apply(copy_op, {*this}, shape(), dtype());
 }
 

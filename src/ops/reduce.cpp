@@ -158,7 +158,7 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep) {
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape) {
-  if (x.shape() == shape) return x;
+  if (x.shape() == shape) return unchanged(x);
   const int extra = x.rank() - shape.rank();
   Reduction reduction;
   bool fits = extra >= 0;

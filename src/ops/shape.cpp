@@ -160,7 +160,7 @@ using namespace detail;  // NOLINT: ops are written inside the engine
 
 Tensor reshape(const Tensor& x, const Shape& wanted) {
   const Shape shape = completed(x.shape(), wanted);
-  if (shape == x.shape()) return x;
+  if (shape == x.shape()) return unchanged(x);
   Strides strides;
   if (!strides_as(array(x), shape, strides)) return reshape(x.contiguous(), shape);
   return apply_view(reshape_op, x, view(x, array(x).data, shape, strides));
@@ -202,7 +202,7 @@ Tensor squeeze(const Tensor& x) {
 
 Tensor squeeze(const Tensor& x, const Axes& axes) {
   const Axes dropped = normalize_axes(axes, x.rank(), "squeeze");
-  if (dropped.empty()) return x;
+  if (dropped.empty()) return unchanged(x);
   Shape shape = x.shape();
   Strides strides = x.strides();
   for (int i = dropped.rank() - 1; i >= 0; --i) {
@@ -223,7 +223,7 @@ Tensor expand_dims(const Tensor& x, const Axes& axes) {
     throw ShapeError("expand_dims: " + to_string(x.shape()) + " with axes at " + to_string(axes) +
                      " would have rank " + std::to_string(rank) + "; at most " + std::to_string(max_rank) +
                      " is supported");
-  if (axes.empty()) return x;
+  if (axes.empty()) return unchanged(x);
   Shape shape = x.shape();
   Strides strides = x.strides();
   for (const Size axis : normalize_axes(axes, rank, "expand_dims")) {
@@ -234,7 +234,7 @@ Tensor expand_dims(const Tensor& x, const Axes& axes) {
 }
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
-  if (shape == x.shape()) return x;
+  if (shape == x.shape()) return unchanged(x);
   (void)numel(shape);  // refuses negative extents and too many elements
   const int extra = shape.rank() - x.rank();
   Strides strides = Sizes::filled(shape.rank(), 0);

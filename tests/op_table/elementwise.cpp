@@ -22,8 +22,6 @@ constexpr Kind any{Precision::rounded, true};
 void unary(Rows& rows, const char* name, Call call, OfOne f, Domain domain, Kind kind) {
   Row row{name, call, [f](PlainInputs x) { return map(x[0], f); }, one_input(domain), {}, kind.precision};
   row.takes_int64 = kind.takes_int64;
-  // Infinities and NaN have no place among integers.
-  if (kind.takes_int64) row.samples.pop_back();
   row.misuses = {
       misuse<DTypeError>([call] { return call({ones({2}, boolean)}); }, "not defined for boolean"),
       kind.takes_int64
@@ -37,7 +35,6 @@ void binary(Rows& rows, const char* name, Call call, OfTwo f, Domain a, Domain b
   Row row{name, call,          [f](PlainInputs x) { return map(x[0], x[1], f); }, two_inputs(a, b),
           {},   kind.precision};
   row.takes_int64 = kind.takes_int64;
-  if (kind.takes_int64) row.samples.pop_back();
   row.misuses = {
       misuse<ShapeError>(
           [call] {

@@ -36,6 +36,8 @@ Rows all_rows() {
   Rows rows;
   add_elementwise_rows(rows);
   add_comparison_rows(rows);
+  add_reduce_rows(rows);
+  add_shape_rows(rows);
   return rows;
 }
 

@@ -25,12 +25,14 @@ using PlainInputs = const Plains&;
 /// How an input is made.
 struct Input {
   enum class Kind {
-    real,      ///< floats from a domain
-    ids,       ///< int64 in 0 .. bound - 1
-    mask,      ///< booleans
-    same,      ///< the tensor of an earlier input once more
-    repeated,  ///< floats, stretched to `shape` from `from` by strides of 0
-    given,     ///< these values
+    real,        ///< floats from a domain
+    ids,         ///< int64 in 0 .. bound - 1
+    mask,        ///< booleans
+    same,        ///< the tensor of an earlier input once more
+    repeated,    ///< floats, stretched to `shape` from `from` by strides of 0
+    given,       ///< these values, as floats
+    given_ids,   ///< these values, as int64
+    given_mask,  ///< these values, as booleans
   };
   Kind kind = Kind::real;
   Shape shape;
@@ -77,6 +79,16 @@ inline Input given(const std::vector<double>& values, const Shape& shape) {
   input.values = values;
   return input;
 }
+inline Input given_ids(const std::vector<double>& values, const Shape& shape) {
+  Input input = given(values, shape);
+  input.kind = Input::Kind::given_ids;
+  return input;
+}
+inline Input given_mask(const std::vector<double>& values, const Shape& shape) {
+  Input input = given(values, shape);
+  input.kind = Input::Kind::given_mask;
+  return input;
+}
 
 /// The inputs of one call. At points where f has a kink or overflows, only values are compared.
 struct Sample {
@@ -119,6 +131,8 @@ struct Row {
   Precision precision = Precision::rounded;
   bool differentiable = true;  ///< has the output a gradient?
   bool takes_int64 = false;    ///< also on int64, with the same twin
+  bool takes_empty = true;     ///< also where there are no elements
+  bool takes_one = true;       ///< also where there is one element
   /// Of value and gradient in float32 against float64, relative to the largest element; the reason stands
   /// beside a row that needs another.
   double float32_tolerance = 1e-5;
@@ -135,6 +149,8 @@ const Rows& op_table();
 // One per family, each in a file of its own; they append their rows.
 void add_elementwise_rows(Rows& rows);
 void add_comparison_rows(Rows& rows);
+void add_reduce_rows(Rows& rows);
+void add_shape_rows(Rows& rows);
 
 /// A row's call with one set of inputs made: what a property works on. Inputs that are the same tensor are
 /// one here.

@@ -46,6 +46,7 @@ Weighted weigh(const Tensor& y, const std::vector<double>& w) {
 // which f varies, for which |x| stands in, between 1/8 and 1. A power of two, so that x ± h and x ± 2h are
 // exact.
 double step_for(double x) {
+  if (!std::isfinite(x)) return 1;  // there f must not depend on x: the quotient is 0
   const double scale = std::clamp(std::fabs(x), 0.125, 1.0);
   return std::exp2(std::floor(std::log2(std::pow(epsilon, 0.2) * scale)));
 }
