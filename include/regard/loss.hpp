@@ -10,20 +10,25 @@ enum class Reduction { mean, sum, none };
 
 struct CrossEntropyOptions {
   Reduction reduction = Reduction::mean;
-  Size ignore_index = -100;    ///< a target with this id counts for nothing
-  double label_smoothing = 0;  ///< in [0, 1]: the target becomes (1 - s)·target + s / classes
-  Tensor class_weights;        ///< [classes], or undefined for equal weights
+  Size ignore_index = -100;    ///< a row with this id counts for nothing, whatever its logits hold
+  double label_smoothing = 0;  ///< s in [0, 1]: the target becomes (1 - s)·target + s / classes
+  Tensor class_weights;        ///< [classes], or undefined for equal weights; a constant, without a gradient
 };
 
-/// Cross entropy of logits [.., classes] with the softmax inside.
-/// targets: class ids, int64 [..], or probabilities, the logits' dtype and shape.
-/// The mean divides by the sum of the weights of the targets that are not ignored, and is 0, with zero gradients,
-/// when all are ignored. An id that is neither ignore_index nor 0..classes-1 is a ValueError with its position.
-/// d loss / d logits = (softmax(logits) - target)·weight / count.
+/// Cross entropy of logits [.., classes] with the softmax inside, as PyTorch's (whose classes are axis 1).
+/// targets: class ids, int64 [..], or probabilities, the logits' dtype and shape, which may have a gradient too.
+/// A row's loss is -Σ_c a_c·log softmax(logits)_c with a_c = weight_c·((1 - s)·target_c + s / classes); a class with
+/// a_c = 0 adds 0, even if its logit is -inf. [..] without reduction, else rank 0. The mean divides by the sum of
+/// the weights of the ids that are not ignored (by the number of rows, for probabilities), and is 0 with zero
+/// gradients when that is 0, where PyTorch has NaN.
+/// d loss / d logits = (Σa·softmax(logits) - a) / what the mean divides by.
+/// ValueError, in Release too: an id that is neither ignore_index nor 0..classes-1, named with its position;
+/// label_smoothing outside [0, 1]. ShapeError, DTypeError: targets or weights that do not fit the logits.
 [[nodiscard]] Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                                    const CrossEntropyOptions& options = {});
 
-/// (prediction - target)², averaged. The shapes must be the same: a (n) against a (n, 1) is a ShapeError here.
+/// (prediction - target)², averaged, summed or as it is. Gradients 2·(prediction - target) / count and its negative.
+/// The shapes must be the same: [n] against [n, 1] is a ShapeError here, not an n x n difference.
 [[nodiscard]] Tensor mean_squared_error(const Tensor& prediction, const Tensor& target,
                                         Reduction reduction = Reduction::mean);
 

@@ -1,0 +1,193 @@
+#include "kernels/cross_entropy.hpp"
+
+#include <cmath>
+#include <string>
+
+#include <regard/error.hpp>
+
+#include "kernels/lines.hpp"
+#include "kernels/summation.hpp"
+
+namespace regard::kernels {
+namespace {
+
+/// Counts rows in row-major order, so that a wrong id can be named by its place.
+class Place {
+ public:
+  explicit Place(const Shape& rows) : rows_(rows) {}
+  void next() { ++row_; }
+  std::string text() const {
+    Sizes index = Sizes::filled(rows_.rank(), 0);
+    Size rest = row_;
+    for (int axis = rows_.rank() - 1; axis >= 0; --axis) {
+      index[axis] = rest % rows_[axis];
+      rest /= rows_[axis];
+    }
+    return to_string(index);
+  }
+
+ private:
+  Shape rows_;
+  Size row_ = 0;
+};
+
+void require_class(Size id, Size classes, Size ignore_index, const Place& place) {
+  if (id >= 0 && id < classes) return;
+  throw ValueError("cross_entropy: target " + std::to_string(id) + " at " + place.text() +
+                   " is not a class: expected 0 to " + std::to_string(classes - 1) + ", or ignore_index " +
+                   std::to_string(ignore_index));
+}
+
+/// w_c, or 1 when there are no weights.
+template <class T>
+struct Weights {
+  const T* first;
+  Size step;
+
+  explicit Weights(const Array& weights)
+      : first(weights.as<const T>()), step(weights.data ? weights.strides[0] : 0) {}
+  double operator()(Size c) const { return first ? static_cast<double>(first[c * step]) : 1.0; }
+};
+
+/// a_c for a class id.
+template <class T>
+struct IdTarget {
+  Size id;
+  double smoothing;
+  double share;  // smoothing / classes
+  Weights<T> weight;
+
+  double operator()(Size c) const { return weight(c) * ((c == id ? 1 - smoothing : 0) + share); }
+};
+
+/// a_c for a line of probabilities.
+template <class T>
+struct ProbabilityTarget {
+  LineOf<const T, Size> probabilities;
+  double smoothing;
+  double share;
+  Weights<T> weight;
+
+  double operator()(Size c) const { return weight(c) * ((1 - smoothing) * probabilities[c] + share); }
+};
+
+/// An array of rows as one of the logits' shape, the same along the classes.
+Array along_classes(const Array& rows, Size classes) {
+  Array out = rows;
+  out.shape.push_back(classes);
+  out.strides.push_back(0);
+  return out;
+}
+
+/// Calls row(target, x offset, offset in `rows`) for every row: `target` gives a_c, and is a null pointer
+/// where the row is ignored. `rows` is an array [..] of the caller's.
+template <class T, class Row>
+void for_each_target(const Call& c, const Array& rows, const Array& x, const Array& targets,
+                     const Array& weights, Row row) {
+  const CrossEntropy& options = c.get<CrossEntropy>();
+  const int axis = x.shape.rank() - 1;
+  const Size classes = x.shape[axis];
+  const double share = options.smoothing / static_cast<double>(classes);
+  const Weights<T> weight(weights);
+  const Array rows_along = along_classes(rows, classes);
+  if (targets.dtype == DType::int64) {
+    const Array ids = along_classes(targets, classes);
+    Place place(targets.shape);
+    for_each_line<3>({&x, &rows_along, &ids}, axis, [&](const auto& at) {
+      const Size id = ids.as<const Size>()[at[2]];
+      if (id == options.ignore_index) {
+        row(static_cast<const IdTarget<T>*>(nullptr), at[0], at[1]);
+      } else {
+        require_class(id, classes, options.ignore_index, place);
+        const IdTarget<T> target{id, options.smoothing, share, weight};
+        row(&target, at[0], at[1]);
+      }
+      place.next();
+    });
+  } else {
+    for_each_line<3>({&x, &rows_along, &targets}, axis, [&](const auto& at) {
+      const ProbabilityTarget<T> target{
+          {targets.as<const T>() + at[2], targets.strides[axis]}, options.smoothing, share, weight};
+      row(&target, at[0], at[1]);
+    });
+  }
+}
+
+/// What softmax needs to know of a row: softmax(x) = exp(x - largest) / total.
+template <class T>
+struct RowScale {
+  T largest;
+  double total;
+
+  template <class X>
+  RowScale(Size n, X x) : largest(largest_of(n, [&](Size i) { return x[i]; })) {
+    total = sum_of(n, [&](Size i) { return std::exp(x[i] - largest); });
+  }
+};
+
+template <class T>
+void cross_entropy_kernel(const Call& c) {
+  const Array &loss = c.out(), &x = c.in(0);
+  const Size n = x.shape.back(), step = x.strides.back();
+  for_each_target<T>(c, loss, x, c.in(1), c.in(2), [&](const auto* target, Size x_at, Size loss_at) {
+    T& y = loss.as<T>()[loss_at];
+    y = 0;
+    if (!target) return;
+    const LineOf line{x.as<const T>() + x_at, step};
+    const RowScale<T> scale(n, line);
+    const double log_total = std::log(scale.total);
+    y = static_cast<T>(sum_of(n, [&](Size i) {
+      const double a = (*target)(i);
+      // A class that counts for nothing may have the logit -inf.
+      return a == 0 ? 0.0 : a * ((static_cast<double>(scale.largest) - line[i]) + log_total);
+    }));
+  });
+}
+
+template <class T>
+void cross_entropy_backward_kernel(const Call& c) {
+  const Array &dx = c.out(), &dy = c.in(0), &x = c.in(1);
+  const Size n = x.shape.back(), step = x.strides.back();
+  T* to = dx.as<T>();  // row-major, as the rows come
+  for_each_target<T>(c, dy, x, c.in(2), c.in(3), [&](const auto* target, Size x_at, Size dy_at) {
+    if (target) {
+      const LineOf line{x.as<const T>() + x_at, step};
+      const RowScale<T> scale(n, line);
+      const double slope = dy.as<const T>()[dy_at];
+      const double whole = sum_of(n, *target) / scale.total;
+      for (Size i = 0; i < n; ++i)
+        to[i] = static_cast<T>(slope * (whole * std::exp(line[i] - scale.largest) - (*target)(i)));
+    } else {
+      for (Size i = 0; i < n; ++i) to[i] = 0;
+    }
+    to += n;
+  });
+}
+
+template <class T>
+void cross_entropy_scale_kernel(const Call& c) {
+  const CrossEntropyScale& options = c.get<CrossEntropyScale>();
+  const Array& ids = c.in(0);
+  const Weights<T> weight(c.in(1));
+  Place place(ids.shape);
+  PairwiseSum<double> total;
+  for_each_row<1>({&ids}, [&](const auto& at, Size n, const auto& step) {
+    for (Size i = 0; i < n; ++i, place.next()) {
+      const Size id = ids.as<const Size>()[at[0] + i * step[0]];
+      if (id == options.ignore_index) continue;
+      require_class(id, options.classes, options.ignore_index, place);
+      total.add(weight(id));
+    }
+  });
+  const double sum_of_weights = total.result();
+  *c.out().as<T>() = static_cast<T>(sum_of_weights == 0 ? 0 : 1 / sum_of_weights);
+}
+
+}  // namespace
+
+const KernelSet cross_entropy = {cross_entropy_kernel<float>, cross_entropy_kernel<double>};
+const KernelSet cross_entropy_backward = {cross_entropy_backward_kernel<float>,
+                                          cross_entropy_backward_kernel<double>};
+const KernelSet cross_entropy_scale = {cross_entropy_scale_kernel<float>, cross_entropy_scale_kernel<double>};
+
+}  // namespace regard::kernels

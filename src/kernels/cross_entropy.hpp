@@ -1,0 +1,33 @@
+// Cross entropy of rows of logits, softmax inside. Targets are class ids (int64 [..]) or probabilities (the
+// logits' dtype and shape); weights [classes] may be missing. An id that is no class and not ignored is a
+// ValueError.
+//
+// Both kinds of target become one weight per class: a_c = w_c·((1 - s)·t_c + s / classes), with t the
+// probabilities, or 1 for the id's class and 0 elsewhere. The loss of a row is -Σ a_c·log softmax(x)_c, and 0
+// where ignored.
+#pragma once
+
+#include "kernels/call.hpp"
+
+namespace regard::kernels {
+
+/// The attribute of every kernel here.
+struct CrossEntropy {
+  Size ignore_index = 0;
+  double smoothing = 0;  ///< s
+};
+
+extern const KernelSet cross_entropy;  ///< (logits, targets, weights) -> [..]
+extern const KernelSet
+    cross_entropy_backward;  ///< (dy [..], logits, targets, weights): dy·(Σa·softmax(x) - a)
+/// (ids, weights) -> [1 / Σ w_id over what is not ignored], 0 when that sum is 0. Checks ids against
+/// `classes` below.
+extern const KernelSet cross_entropy_scale;
+
+/// The attribute of cross_entropy_scale.
+struct CrossEntropyScale {
+  Size ignore_index = 0;
+  Size classes = 0;
+};
+
+}  // namespace regard::kernels
