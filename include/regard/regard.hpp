@@ -2,6 +2,7 @@
 
 // All of regard but for <regard/study/...> (training loop, pictures) and <regard/xtensor.hpp> (the bridge).
 
+#include <regard/attention.hpp>
 #include <regard/autograd.hpp>
 #include <regard/blas.hpp>
 #include <regard/dtype.hpp>

@@ -1,0 +1,94 @@
+// Scaled dot-product attention, and the trace that shows each of its steps.
+//
+//   AttentionTrace trace;
+//   const Tensor output = attention(query, key, value, Mask::causal(), {}, &trace);
+//   backward(sum(output));
+//   std::cout << trace.weights << trace.gradients().weights;
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <regard/export.hpp>
+#include <regard/mask.hpp>
+#include <regard/random.hpp>
+#include <regard/tensor.hpp>
+
+namespace regard REGARD_API {
+
+namespace detail {
+struct AttentionSteps;
+}
+
+/// What a query gives that may see no key at all.
+enum class EmptyRows {
+  zeros,  ///< zeros, and zero gradients
+  error,  ///< a ValueError that names batch, head and query
+};
+
+struct AttentionOptions {
+  /// Factor of the scores; 1 / sqrt(key_width) unless given. ValueError unless finite.
+  std::optional<double> scale;
+  /// Each weight is 0 with this probability, else divided by 1 - dropout. 0 is evaluation: nothing is drawn.
+  double dropout = 0;
+  /// Draws for dropout; ValueError if dropout is above 0 without it.
+  Rng* rng = nullptr;
+  EmptyRows empty_rows = EmptyRows::zeros;
+};
+
+/// What attention did. The values are constants; the gradients arrive with backward, in all copies of the
+/// trace. Giving the trace to another call starts it afresh.
+struct AttentionTrace {
+  Tensor raw;        ///< [batch, heads, queries, keys] query·key, hidden ones as well
+  Tensor scaled;     ///< [batch, heads, queries, keys] raw·scale
+  Tensor masked;     ///< [batch, heads, queries, keys] scaled + bias; -inf where hidden
+  Tensor weights;    ///< [batch, heads, queries, keys] softmax of masked; 0 where hidden
+  Tensor dropped;    ///< [batch, heads, queries, keys] weights after dropout; the weights if there was none
+  Tensor output;     ///< [batch, heads, queries, value_width]
+  Tensor logsumexp;  ///< [batch, heads, queries] log Σ exp masked; -inf for a query that sees nothing
+  Tensor entropy;    ///< [batch, heads, queries] -Σ w·log w of the weights, in nats; 0·log 0 is 0
+  Tensor keep;       ///< [batch, heads, queries, keys] boolean, true where visible
+  double scale = 0;
+
+  /// dL/d of each value, in its shape; 0 where hidden. Undefined where no backward has come by: none was run,
+  /// it needed no gradient there (of the weights, say, when only `value` requires one), or recording was off.
+  struct Gradients {
+    Tensor raw;
+    Tensor scaled;
+    Tensor masked;
+    Tensor weights;
+    Tensor dropped;
+    Tensor output;
+  };
+  /// Those of the newest backward.
+  [[nodiscard]] const Gradients& gradients() const;
+
+ private:
+  friend struct detail::AttentionSteps;
+  std::shared_ptr<Gradients> gradients_;  ///< shared with the hooks that fill it
+};
+
+/// softmax(scale · query·keyᵀ + bias) · value, Vaswani et al. 2017, equation 1.
+///
+/// query [batch, heads, queries, key_width], key [batch, kv_heads, keys, key_width],
+/// value [batch, kv_heads, keys, value_width] -> [batch, heads, queries, value_width]
+///
+/// Also [batch, tokens, width] (one head) and [tokens, width] (one head, one sequence), the same rank for all
+/// three. kv_heads divides heads: kv_heads = heads is multi-head attention; with fewer, heads / kv_heads
+/// neighbouring query heads share a key and value head (Ainslie et al. 2023), which is not copied. A batch of
+/// 1 serves all sequences. Nothing else stretches.
+///
+/// What the mask hides has weight exactly 0 and is never multiplied in: NaN there reaches neither output nor
+/// gradient. A query that sees nothing gives zeros and zero gradients.
+///
+/// With S the masked scores, P = softmax S row by row, and dropout left out:
+///   dvalue = Pᵀ·dy     dP = dy·valueᵀ     dS = P·(dP - Σ_keys P·dP)     dbias = dS
+///   dquery = scale·dS·key                 dkey = scale·dSᵀ·query
+///
+/// float32 or float64, one for all. With a trace the numbers are the same to the last bit. ShapeError,
+/// DTypeError, ValueError.
+[[nodiscard]] Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                               const Mask& mask = {}, const AttentionOptions& options = {},
+                               AttentionTrace* trace = nullptr);
+
+}  // namespace REGARD_API

@@ -1,0 +1,157 @@
+#include <regard/attention.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <regard/error.hpp>
+#include <regard/ops.hpp>
+
+#include "autograd/apply.hpp"
+#include "ops/attention_steps.hpp"
+#include "ops/masked_product.hpp"
+
+namespace regard {
+namespace {
+
+struct Extents {
+  Size batch, heads, kv_heads, queries, keys, key_width;
+};
+
+[[noreturn]] void do_not_fit(const Tensor& query, const Tensor& key, const Tensor& value,
+                             const std::string& why) {
+  throw ShapeError("attention: query " + to_string(query.shape()) + ", key " + to_string(key.shape()) +
+                   " and value " + to_string(value.shape()) + " do not fit: " + why);
+}
+
+std::string differ(const char* what, Size a, Size b) {
+  return std::string(what) + " " + std::to_string(a) + " and " + std::to_string(b) + " differ";
+}
+
+void require_one_rank(const Tensor& query, const Tensor& key, const Tensor& value) {
+  const int rank = query.rank();
+  if (rank >= 2 && rank <= 4 && key.rank() == rank && value.rank() == rank) return;
+  do_not_fit(query, key, value,
+             "all must be [batch, heads, tokens, width], all [batch, tokens, width], or all [tokens, width]");
+}
+
+// [batch, heads, tokens, width], with 1 for what is missing.
+Tensor to_rank_4(const Tensor& x) {
+  return x.rank() == 4 ? x : x.rank() == 3 ? expand_dims(x, {1}) : expand_dims(x, {0, 1});
+}
+
+Extents check(const Tensor& query, const Tensor& key, const Tensor& value) {
+  const auto complain = [&](const std::string& why) { do_not_fit(query, key, value, why); };
+  Size batch = query.size(0);
+  for (const Tensor* x : {&key, &value}) {
+    if (batch == 1) batch = x->size(0);
+    if (x->size(0) != 1 && x->size(0) != batch) complain(differ("batches", batch, x->size(0)));
+  }
+  const Size heads = query.size(1), kv_heads = key.size(1);
+  if (value.size(1) != kv_heads) complain(differ("heads of key and value,", kv_heads, value.size(1)));
+  if (kv_heads == 0 ? heads != 0 : heads % kv_heads != 0)
+    complain("the " + std::to_string(heads) + " query heads cannot share " + std::to_string(kv_heads) +
+             " key heads evenly");
+  if (key.size(2) != value.size(2)) complain(differ("lengths of key and value,", key.size(2), value.size(2)));
+  if (key.size(3) != query.size(3)) complain(differ("widths of query and key,", query.size(3), key.size(3)));
+  return {batch, heads, kv_heads, query.size(2), key.size(2), key.size(3)};
+}
+
+void check(const AttentionOptions& options) {
+  if (options.scale && !std::isfinite(*options.scale))
+    throw ValueError("attention: the scale must be finite, got " + std::to_string(*options.scale));
+  if (!(options.dropout >= 0 && options.dropout <= 1))
+    throw ValueError("attention: dropout must lie in 0..1, got " + std::to_string(options.dropout));
+  if (options.dropout > 0 && !options.rng)
+    throw ValueError("attention: dropout " + std::to_string(options.dropout) +
+                     " needs random numbers; give options.rng, or 0 for evaluation");
+}
+
+void check_bias(const Tensor& bias, DType dtype) {
+  if (bias.defined() && bias.dtype() != dtype)
+    throw DTypeError(std::string("attention: the mask's bias is ") + name(bias.dtype()) +
+                     " but query, key and value are " + name(dtype) + "; convert one with .to()");
+}
+
+// ValueError for the first row of scores that has no visible key.
+void require_visible_keys(const Mask& mask, const Tensor& keep, const Extents& n) {
+  const bool no_keys = n.keys == 0;
+  if (!no_keys && !keep.defined()) return;
+  const Shape rows =
+      no_keys ? Shape{n.batch, n.heads, n.queries} : Shape{keep.size(0), keep.size(1), keep.size(2)};
+  const std::vector<bool> visible = no_keys ? std::vector<bool>() : keep.to_vector<bool>();
+  const Size keys = no_keys ? 0 : keep.size(3);
+  auto at = visible.begin();
+  for (Size b = 0; b < rows[0]; ++b)
+    for (Size h = 0; h < rows[1]; ++h)
+      for (Size i = 0; i < rows[2]; ++i, at += keys)
+        if (std::find(at, at + keys, true) == at + keys)
+          throw ValueError("attention: query " + std::to_string(i) + " of batch " + std::to_string(b) +
+                           ", head " + std::to_string(h) + " may see no key (" + mask.describe() +
+                           ", scores " + to_string(Shape{n.batch, n.heads, n.queries, n.keys}) +
+                           "); EmptyRows::zeros gives zeros there");
+}
+
+Tensor stretch_batch(const Tensor& x, Size batch) {
+  return x.size(0) == batch ? x : broadcast_to(x, {batch, x.size(1), x.size(2), x.size(3)});
+}
+
+// Where query heads share key heads, the heads axis becomes two: [kv_heads, heads / kv_heads], and what there
+// is once per key head (or once for all) is stretched over the second by the products. Nothing is copied.
+struct Grouping {
+  Size heads, kv_heads;
+
+  bool shares() const { return heads != kv_heads; }
+  Tensor of_queries(const Tensor& x) const {
+    if (!shares() || !x.defined()) return x;
+    if (x.size(1) == 1) return expand_dims(x, {1});
+    return reshape(x, {x.size(0), kv_heads, heads / kv_heads, x.size(2), x.size(3)});
+  }
+  Tensor of_keys(const Tensor& x) const { return shares() ? expand_dims(x, {2}) : x; }
+};
+
+Tensor to_rank(int rank, const Tensor& output, const Extents& n) {
+  const Size width = output.shape().back();
+  switch (rank) {
+    case 2:
+      return reshape(output, {n.queries, width});
+    case 3:
+      return reshape(output, {n.batch, n.queries, width});
+    default:
+      return reshape(output, {n.batch, n.heads, n.queries, width});
+  }
+}
+
+}  // namespace
+
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const Mask& mask,
+                 const AttentionOptions& options, AttentionTrace* trace) {
+  detail::common_float_dtype("attention", query, key);
+  const DType dtype = detail::common_float_dtype("attention", query, value);
+  require_one_rank(query, key, value);
+  check(options);
+  const Tensor q = to_rank_4(query), k = to_rank_4(key), v = to_rank_4(value);
+  const Extents n = check(q, k, v);
+  const ResolvedMask visible = mask.resolve(n.batch, n.heads, n.queries, n.keys);
+  check_bias(visible.bias, dtype);
+  if (options.empty_rows == EmptyRows::error) require_visible_keys(mask, visible.keep, n);
+
+  const Grouping group{n.heads, n.kv_heads};
+  detail::AttentionSteps at;
+  at.query = group.of_queries(stretch_batch(q, n.batch));
+  at.key = group.of_keys(stretch_batch(k, n.batch));
+  at.keep = group.of_queries(visible.keep);
+  at.scores_shape = {n.batch, n.heads, n.queries, n.keys};
+  // Without any width all scores are 0, whatever the scale.
+  at.scale = options.scale.value_or(n.key_width == 0 ? 1 : 1 / std::sqrt(static_cast<double>(n.key_width)));
+
+  at.scaled = detail::masked_scores(at.query, at.key, at.keep, at.scale);
+  at.masked = visible.bias.defined() ? at.scaled + group.of_queries(visible.bias) : at.scaled;
+  at.weights = at.keep.defined() ? softmax(at.masked, at.keep, -1) : softmax(at.masked, -1);
+  at.dropped = options.dropout > 0 ? dropout(at.weights, options.dropout, *options.rng) : at.weights;
+  at.output = detail::masked_mix(at.dropped, group.of_keys(stretch_batch(v, n.batch)), at.keep);
+  if (trace) at.trace(*trace);
+  return to_rank(query.rank(), at.output, n);
+}
+
+}  // namespace regard

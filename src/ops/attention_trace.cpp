@@ -1,0 +1,79 @@
+#include <limits>
+
+#include <regard/autograd.hpp>
+#include <regard/ops.hpp>
+
+#include "ops/attention_steps.hpp"
+
+namespace regard {
+
+const AttentionTrace::Gradients& AttentionTrace::gradients() const {
+  static const thread_local Gradients none;
+  return gradients_ ? *gradients_ : none;
+}
+
+namespace detail {
+namespace {
+
+// -Σ w·log w over the keys. log(1) stands in where w is 0, so that 0·log 0 is 0.
+Tensor entropy_of(const Tensor& weights) {
+  const Tensor zero = scalar(0, weights.dtype()), one = scalar(1, weights.dtype());
+  return 0.0 - sum(weights * log(where(greater(weights, zero), weights, one)), {-1});
+}
+
+// Hands each gradient of x to `take`, as a constant. Holding on to the graph of a gradient (create_graph)
+// would close a circle from the node through the trace back to the node.
+template <class Take>
+void watch(const Tensor& x, Take take) {
+  if (!x.requires_grad()) return;
+  add_hook(x, [take](const Tensor& dx) {
+    const NoGrad off;
+    take(dx.detach());
+    return Tensor();
+  });
+}
+
+}  // namespace
+
+void AttentionSteps::trace(AttentionTrace& trace) const {
+  const NoGrad off;
+  const Shape shape = scores_shape;
+  const auto flat = [&shape](const Tensor& x) { return reshape(x.detach(), shape); };
+  const DType dtype = query.dtype();
+
+  trace.scale = scale;
+  trace.raw = flat(matmul(query.detach(), transpose(key.detach())));
+  trace.scaled = trace.raw * scale;
+  trace.masked = flat(masked);
+  if (keep.defined()) {
+    const Shape grouped = masked.shape();
+    trace.keep = reshape(broadcast_to(keep, grouped), shape);
+    trace.scaled = where(trace.keep, flat(scaled), trace.scaled);
+    trace.masked = where(trace.keep, trace.masked, scalar(-std::numeric_limits<double>::infinity(), dtype));
+  } else {
+    trace.keep = broadcast_to(full({}, 1, boolean), shape);
+    trace.scaled = flat(scaled);
+  }
+  trace.weights = flat(weights);
+  trace.dropped = flat(dropped);
+  const Shape output_shape{shape[0], shape[1], shape[2], output.shape().back()};
+  trace.output = reshape(output.detach(), output_shape);
+  trace.logsumexp = logsumexp(trace.masked, {-1});
+  trace.entropy = entropy_of(trace.weights);
+
+  using Gradients = AttentionTrace::Gradients;
+  const auto gradients = std::make_shared<Gradients>();
+  trace.gradients_ = gradients;
+  watch(masked, [gradients, shape, factor = scale](const Tensor& dx) {
+    // A bias is added, so that the scaled scores have the gradient of the masked ones.
+    gradients->masked = gradients->scaled = reshape(dx, shape);
+    gradients->raw = gradients->scaled * factor;
+  });
+  watch(weights, [gradients, shape](const Tensor& dx) { gradients->weights = reshape(dx, shape); });
+  watch(dropped, [gradients, shape](const Tensor& dx) { gradients->dropped = reshape(dx, shape); });
+  watch(output,
+        [gradients, output_shape](const Tensor& dx) { gradients->output = reshape(dx, output_shape); });
+}
+
+}  // namespace detail
+}  // namespace regard
