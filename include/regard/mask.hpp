@@ -12,7 +12,7 @@
 #include <regard/export.hpp>
 #include <regard/tensor.hpp>
 
-namespace regard REGARD_API {
+namespace REGARD_API regard {
 
 /// Where query i stands among the keys, for masks that compare positions.
 enum class Align {

@@ -11,7 +11,7 @@ fresh_tree() {
   mkdir -p "$work"/tree/{include/regard/nn,include/regard/detail/xtensor,src/kernels,src/autograd,src/ops,examples,tests,cmake}
   cd "$work/tree"
   printf '#pragma once\n#include <vector>\nnamespace REGARD_API regard {\n}\n' >include/regard/tensor.hpp
-  printf '#pragma once\n#include <regard/tensor.hpp>\nnamespace REGARD_API regard { namespace nn {\n}}\n' >include/regard/nn/linear.hpp
+  printf '#pragma once\n#include <regard/tensor.hpp>\nnamespace REGARD_API regard {\nnamespace nn {\n}\n}\n' >include/regard/nn/linear.hpp
   printf '#pragma once\n#include <xtensor/xarray.hpp>\n' >include/regard/detail/xtensor/array.hpp
   printf '#include <regard/detail/xtensor/array.hpp>\n#include <cblas.h>\nconst auto a = xt::adapt(p, n);\n' >src/kernels/pad.cpp
   printf '#include "kernels/pad.hpp"\n#include "autograd/apply.hpp"\n// xt::sum( is not called\n' >src/ops/pad.cpp
@@ -73,6 +73,7 @@ expect_breach src/ops/bad.hpp 'int x;\n' 'pragma once'
 expect_breach include/regard/ops.hpp '#pragma once\nnamespace regard {\n}\n' 'REGARD_API'
 expect_breach include/regard/ops.hpp '#pragma once\n' 'missing in <regard/regard.hpp>'
 expect_breach include/regard/nn/dropout.hpp '#pragma once\nnamespace regard::nn {\n}\n' 'REGARD_API'
+expect_breach include/regard/ops.hpp '#pragma once\nnamespace regard REGARD_API {\n}\n' 'REGARD_API'
 
 fresh_tree
 printf 'int x;\n%.0s' {1..500} >"$work/lines"
