@@ -11,12 +11,12 @@
 #include "io/atomic_file.hpp"
 #include "regard/error.hpp"
 #include "study/drawing.hpp"
+#include "study/style.hpp"
 #include "study/words.hpp"
 
 namespace regard::study {
 namespace {
 
-constexpr Color ink{0x1b, 0x1f, 0x24}, faint_ink{0x5b, 0x63, 0x6d}, rule{0xe3, 0xe6, 0xea};
 constexpr Color strong{0x0b, 0x4a, 0x8f};
 
 // Okabe & Ito 2008, for up to six named runs without a median: told apart with any colour vision.
@@ -24,7 +24,7 @@ constexpr Color run_colors[] = {{0x00, 0x72, 0xb2}, {0xd5, 0x5e, 0x00}, {0x00, 0
                                 {0xcc, 0x79, 0xa7}, {0xe6, 0x9f, 0x00}, {0x56, 0xb4, 0xe9}};
 constexpr Color thin_color{0x9f, 0xbc, 0xda};
 
-constexpr double margin = 24, plot_width = 300, plot_height = 150, gap_x = 70, gap_y = 72;
+constexpr double plot_width = 300, plot_height = 150, gap_x = 70, gap_y = 72;
 constexpr double axis_room = 40;  // left of a plot, for its tick labels
 
 struct Interval {
@@ -157,7 +157,7 @@ void draw_axes(Drawing& drawing, const Plot& plot, const std::string& title) {
   drawing.add(Text{{box.x, box.y - 12}, title, {13, ink, Anchor::start, true}});
   for (const double tick : plot.y.ticks) {
     const double y = plot.y.position(tick, box.y + box.height, -box.height);
-    drawing.add(Polyline{{{box.x, y}, {box.x + box.width, y}}, rule, 1});
+    drawing.add(Polyline{{{box.x, y}, {box.x + box.width, y}}, faint_rule, 1});
     drawing.add(Text{{box.x - 8, y + 3.6}, tick_text(tick), {10.5, faint_ink, Anchor::end}});
   }
   const double bottom = box.y + box.height;

@@ -8,153 +8,12 @@
 #include "io/atomic_file.hpp"
 #include "regard/error.hpp"
 #include "study/drawing.hpp"
+#include "study/matrix.hpp"
+#include "study/style.hpp"
 #include "study/words.hpp"
 
 namespace regard::study {
 namespace {
-
-constexpr Color ink{0x1b, 0x1f, 0x24}, faint_ink{0x5b, 0x63, 0x6d}, rule{0xd5, 0xd9, 0xde};
-constexpr Color accent{0xb4, 0x3c, 0x0c};  // burnt orange: far from the blue scale in hue and lightness
-constexpr Color alarm{0xa5, 0x12, 0x2d}, alarm_ground{0xfd, 0xec, 0xef};
-
-constexpr double margin = 24, label_size = 12, small_size = 10.5, title_size = 17;
-// Fonts that render the SVG may be a little wider than our own.
-constexpr double slack = 1.1;
-
-// In whole units, as everything that places a matrix: equal cells then have equal pixels, which keeps the
-// edges sharp and the PNG small.
-double label_width(const std::string& text, double size) {
-  return std::ceil(slack * text_width(text, size));
-}
-
-double widest(const std::vector<std::string>& texts, double size) {
-  double width = 0;
-  for (const std::string& text : texts) width = std::max(width, label_width(text, size));
-  return width;
-}
-
-std::string weight_text(double weight) {
-  if (std::isnan(weight)) return "NaN";
-  if (std::isinf(weight)) return weight > 0 ? "inf" : "-inf";
-  return fmt::format("{:.2f}", weight);
-}
-
-// What all panels of the picture have in common, so that they line up.
-struct Geometry {
-  double cell_width = 0, cell_height = 0;
-  bool slanted_keys = false;  // key labels too wide for their cells
-  double key_height = 0;      // room above a matrix for them
-  double query_width = 0;     // room at its left
-  double overhang = 0;        // how far the last slanted label sticks out at the right
-  double matrix_width = 0, matrix_height = 0;
-};
-
-Geometry measure(const std::vector<const AttentionPanel*>& panels) {
-  Geometry g;
-  std::size_t queries = 0, keys = 0;
-  double key_label = 0;
-  for (const AttentionPanel* panel : panels) {
-    queries = std::max(queries, panel->queries.size());
-    keys = std::max(keys, panel->keys.size());
-    key_label = std::max(key_label, widest(panel->keys, label_size));
-    g.query_width = std::max(g.query_width, widest(panel->queries, label_size) + 8);
-  }
-  const bool strip = queries <= 2;
-  g.cell_height = keys <= 12 ? 28 : keys <= 18 ? 22 : 16;
-  g.cell_width = strip ? std::max(g.cell_height, std::min(key_label + 8, 64.0)) : g.cell_height;
-  g.slanted_keys = key_label + 4 > g.cell_width;
-  const double slanted = std::ceil(key_label * std::sqrt(0.5));
-  g.key_height = g.slanted_keys ? slanted + 14 : 20;
-  g.overhang = g.slanted_keys ? std::max(0.0, slanted + 6 - g.cell_width / 2) : 0;
-  g.matrix_width = g.cell_width * static_cast<double>(keys);
-  g.matrix_height = g.cell_height * static_cast<double>(queries);
-  return g;
-}
-
-void draw_cross(Drawing& drawing, const Box& cell) {
-  const double inset = 0.2 * std::min(cell.width, cell.height);
-  const double left = cell.x + inset, right = cell.x + cell.width - inset;
-  const double top = cell.y + inset, bottom = cell.y + cell.height - inset;
-  drawing.add(Polyline{{{left, top}, {right, bottom}}, alarm, 1.2});
-  drawing.add(Polyline{{{right, top}, {left, bottom}}, alarm, 1.2});
-}
-
-void draw_cell(Drawing& drawing, const AttentionPanel& panel, std::size_t query, std::size_t key,
-               const Box& cell, const Words& word) {
-  const std::string pair = panel.queries[query] + " → " + panel.keys[key] + ": ";
-  if (panel.is_hidden(query, key)) {
-    drawing.add(Hatch{cell, pair + word.hidden});
-    return;
-  }
-  const double weight = panel.weight(query, key);
-  const std::string text = weight_text(weight);
-  const bool numbers = cell.width >= 26;
-  if (!std::isfinite(weight)) {
-    drawing.add(Fill{cell, alarm_ground, pair + text});
-    if (numbers)
-      drawing.add(Text{{cell.x + cell.width / 2, cell.y + cell.height / 2 + 3.4},
-                       text,
-                       {9.5, alarm, Anchor::middle, true}});
-    else
-      draw_cross(drawing, cell);
-    return;
-  }
-  const Color color = weight_color(weight);
-  drawing.add(Fill{cell, color, pair + fmt::format("{:.4f}", weight)});
-  if (numbers)
-    drawing.add(Text{{cell.x + cell.width / 2, cell.y + cell.height / 2 + 3.4},
-                     text,
-                     {9.5, ink_on(color), Anchor::middle}});
-}
-
-void draw_key_labels(Drawing& drawing, const AttentionPanel& panel, const Geometry& g, double x, double y) {
-  for (std::size_t key = 0; key < panel.keys.size(); ++key) {
-    const bool marked = panel.marked_key == key;
-    TextStyle style{label_size, marked ? accent : ink, Anchor::middle, marked};
-    double at_x = x + (static_cast<double>(key) + 0.5) * g.cell_width, at_y = y - 7;
-    if (g.slanted_keys) {
-      style.anchor = Anchor::start;
-      style.angle = -45;
-      at_x += 3;
-      at_y += 1;
-    }
-    drawing.add(Text{{at_x, at_y}, panel.keys[key], style});
-  }
-}
-
-void draw_query_labels(Drawing& drawing, const AttentionPanel& panel, const Geometry& g, double x, double y) {
-  for (std::size_t query = 0; query < panel.queries.size(); ++query) {
-    const bool marked = panel.marked_query == query;
-    drawing.add(Text{{x - 7, y + (static_cast<double>(query) + 0.5) * g.cell_height + 4},
-                     panel.queries[query],
-                     {label_size, marked ? accent : ink, Anchor::end, marked}});
-  }
-}
-
-// The matrix itself, its upper left corner at (x, y).
-void draw_matrix(Drawing& drawing, const AttentionPanel& panel, const Geometry& g, double x, double y,
-                 const Words& word) {
-  const auto cell = [&](std::size_t query, std::size_t key) {
-    // A gap of one unit draws the grid.
-    return Box{x + static_cast<double>(key) * g.cell_width, y + static_cast<double>(query) * g.cell_height,
-               g.cell_width - 1, g.cell_height - 1};
-  };
-  for (std::size_t query = 0; query < panel.queries.size(); ++query)
-    for (std::size_t key = 0; key < panel.keys.size(); ++key)
-      draw_cell(drawing, panel, query, key, cell(query, key), word);
-  const double width = g.cell_width * static_cast<double>(panel.keys.size());
-  const double height = g.cell_height * static_cast<double>(panel.queries.size());
-  drawing.add(Outline{{x - 0.5, y - 0.5, width, height}, rule, 1});
-  if (panel.marked_query && panel.queries.size() > 1)
-    drawing.add(Outline{
-        {x - 0.5, y + static_cast<double>(*panel.marked_query) * g.cell_height - 0.5, width, g.cell_height},
-        accent,
-        1.5});
-  if (panel.marked_query && panel.marked_key) {
-    const Box marked = cell(*panel.marked_query, *panel.marked_key);
-    drawing.add(Outline{{marked.x - 0.5, marked.y - 0.5, marked.width + 1, marked.height + 1}, accent, 2.5});
-  }
-}
 
 // "nó → mèo 0.98", what to look at in the panel; empty if nothing is
 // marked or the panel is a single row, where it is plain to see.
@@ -327,7 +186,9 @@ class Strip {
     draw_matrix(drawing, p, geometry_, x, y, word_);
     const double below = y + static_cast<double>(p.queries.size()) * geometry_.cell_height + 15;
     if (const std::string text = marked_text(p); !text.empty())
-      drawing.add(Text{{x + geometry_.matrix_width / 2, below}, text, {11, accent, Anchor::middle, true}});
+      drawing.add(Text{{x + static_cast<double>(p.keys.size()) * geometry_.cell_width / 2, below},
+                       text,
+                       {11, accent, Anchor::middle, true}});
   }
 
   Point draw_across(Drawing& drawing, double y) const {

@@ -32,7 +32,13 @@ std::string rate_text(double rate) {
   return rate >= 100 ? fmt::format("{:.0f}", rate) : fmt::format("{:.3g}", rate);
 }
 
+std::string ascii_bar(double share, int columns) {
+  const auto filled = static_cast<std::size_t>(std::lround(share * columns));
+  return std::string(filled, '#') + std::string(static_cast<std::size_t>(columns) - filled, '.');
+}
+
 std::string bar(double share, int columns) {
+  if (!terminal_unicode()) return ascii_bar(share, columns);
   static constexpr const char* eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const int filled = static_cast<int>(std::lround(share * 8 * columns));
   std::string out;

@@ -105,6 +105,24 @@ TerminalColors terminal_colors(std::FILE* stream) {
   return contains(term, "256") ? TerminalColors::palette256 : TerminalColors::none;
 }
 
+bool terminal_unicode() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string_view locale = environment(name);
+    if (!locale.empty())
+      return contains(locale, "UTF-8") || contains(locale, "utf8") || contains(locale, "UTF8") ||
+             contains(locale, "utf-8");
+  }
+  return false;
+}
+
+TerminalPicture terminal_picture(std::FILE* stream) {
+  TerminalPicture picture;
+  picture.colors = terminal_colors(stream);
+  picture.width = terminal_width(stream);
+  picture.unicode = terminal_unicode();
+  return picture;
+}
+
 int terminal_width(std::FILE* stream) {
   winsize size{};
   if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;

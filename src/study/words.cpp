@@ -9,7 +9,7 @@ constexpr Words english = {
     "attention weight, one scale for all panels", "gradient of the weight, each panel on its own scale",
     "hidden by the mask", "not a number", "no data",
     "Attention", "Training curves", "median", "rows: who looks; columns: who is looked at",
-    "Play", "Pause", "frames/s", "show", "weights", "gradients", "Light", "Dark", "Playback",
+    "Play", "Pause", "speed", "show", "weights", "gradients", "Light", "Dark", "Playback",
     "the chosen weight over the steps",
     "Space", "one step", "first and last step", "play and pause"};
 
@@ -18,7 +18,7 @@ constexpr Words vietnamese = {
     "trọng số chú ý, một thang chung cho mọi hình", "gradient của trọng số, mỗi hình một thang riêng",
     "bị mặt nạ che", "không phải số", "không có dữ liệu",
     "Chú ý", "Đường cong huấn luyện", "trung vị", "hàng: từ đang nhìn; cột: từ được nhìn",
-    "Chạy", "Dừng", "khung hình/giây", "hiện", "trọng số", "gradient", "Nền sáng", "Nền tối", "Điều khiển",
+    "Chạy", "Dừng", "tốc độ", "hiện", "trọng số", "gradient", "Nền sáng", "Nền tối", "Điều khiển",
     "trọng số đã chọn theo các bước",
     "Dấu cách", "từng bước", "bước đầu và bước cuối", "chạy và dừng"};
 // clang-format on

@@ -87,6 +87,7 @@ TEST(Progress, QuietWritesNothing) {
 
 TEST(Progress, RedrawsItsLinesInPlaceOnATerminal) {
   setenv("TERM", "xterm-256color", 1);
+  setenv("LC_ALL", "vi_VN.UTF-8", 1);
   PseudoTerminal terminal(60);
   ProgressOptions options;
   options.stream = terminal.stream();
@@ -121,6 +122,18 @@ TEST(Progress, RedrawsItsLinesInPlaceOnATerminal) {
   const std::string last = terminal.take_output();
   EXPECT_NE(last.find("10/10"), std::string::npos);
   EXPECT_EQ(last.find("\x1b[?25l"), std::string::npos) << "the cursor is never hidden";
+}
+
+TEST(Progress, DrawsItsBarInAsciiWhereThereIsNoUnicode) {
+  setenv("TERM", "vt100", 1);
+  setenv("LC_ALL", "C", 1);
+  PseudoTerminal terminal(100);
+  ProgressOptions options;
+  options.stream = terminal.stream();
+  Progress progress(2, options);
+  progress.update(1);
+  const std::string text = terminal.take_output();
+  EXPECT_NE(text.find("############............  1/2"), std::string::npos) << text;
 }
 
 TEST(Progress, BearsATotalOfZero) {

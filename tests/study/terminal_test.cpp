@@ -65,6 +65,17 @@ TEST(TerminalColors, FollowTheEnvironment) {
   std::fclose(file);
 }
 
+TEST(TerminalPicture, TakesWidthAndCharacterSetFromTheTerminal) {
+  const PseudoTerminal terminal(77);
+  setenv("LC_ALL", "", 1);
+  setenv("LC_CTYPE", "", 1);
+  setenv("LANG", "vi_VN.UTF-8", 1);
+  EXPECT_TRUE(terminal_picture(terminal.stream()).unicode);
+  EXPECT_EQ(terminal_picture(terminal.stream()).width, 77);
+  setenv("LC_ALL", "C", 1);
+  EXPECT_FALSE(terminal_picture(terminal.stream()).unicode);
+}
+
 TEST(AttentionRow, PlainShowsNumbersShadesHiddenAndNotANumber) {
   const auto lines = attention_row(small_panel(), 0);
   ASSERT_EQ(lines.size(), 2u);

@@ -21,6 +21,9 @@ enum class TerminalColors { none, palette256, true24bit };
 /// is "dumb" or unset; 24-bit if COLORTERM says truecolor or 24bit; else 256 colours if TERM says so.
 TerminalColors terminal_colors(std::FILE* stream);
 
+/// Whether the environment's character set (LC_ALL, else LC_CTYPE, else LANG) is UTF-8.
+bool terminal_unicode();
+
 /// Columns of the terminal behind the stream; COLUMNS, then 80, where there is none.
 int terminal_width(std::FILE* stream);
 
@@ -36,6 +39,9 @@ struct TerminalPicture {
   int width = 80;       ///< columns there are; longer rows go on in a further block of lines
   bool unicode = true;  ///< false: shades are ASCII
 };
+
+/// Colours, width and character set of a stream.
+TerminalPicture terminal_picture(std::FILE* stream);
 
 /// One query's row: tokens above, weights below, each in a cell coloured (or shaded) by its weight. A hidden
 /// cell shows "//", what is not a number "NaN". Lines without newlines, as Progress::update takes them.
