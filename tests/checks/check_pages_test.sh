@@ -26,6 +26,7 @@ try '<p>Words</p><script>console.log("left over")</script>' 'writes to the conso
 try '<p>Words</p><img src="https://example.org/x.png">' 'loads from elsewhere'
 try '<p>Words</p><style>body { background: url(//example.org/x.png) }</style>' 'loads from elsewhere'
 try '<div style="width:900px">Words</div>' '360 pixels wide, dark: is 9'
+try '<div style="width:450px">Words</div>' 'is 4'
 try '<script></script>' 'shows no text'
 [ $failures -eq 0 ] || exit 1
 echo "every fault was named"
