@@ -28,7 +28,7 @@ Tensor dropout(const Tensor& x, double p, Rng& rng) {
     throw ValueError("dropout: p must be a probability from 0 to 1, got " + std::to_string(p));
   kernels::Dropout attributes;
   attributes.key = rng.next();
-  if (p == 0) return x;
+  if (p == 0) return unchanged(x);
   attributes.threshold = static_cast<std::uint64_t>(std::llround(p * 4294967296.0));  // 2³²
   attributes.scale = p < 1 ? 1 / (1 - p) : 0;
   return apply(dropout_op, {x}, x.shape(), x.dtype(), attributes);

@@ -40,6 +40,18 @@ Samples whole(Domain domain) {
   };
 }
 
+/// A repeated row is a tie: the gradient is shared, where a quotient sees a kink.
+void ties_have_no_quotient(Row& row) {
+  for (Sample& sample : row.samples)
+    if (sample.inputs[0].kind == Input::Kind::repeated) sample.differentiable = false;
+}
+
+/// The mean of nothing is 0 / 0, and so is the derivative of its derivative.
+void nothing_has_no_quotient(Row& row) {
+  for (Sample& sample : row.samples)
+    if (numel(sample.inputs[0].shape) == 0) sample.differentiable = false;
+}
+
 /// NaN and infinities among numbers.
 void push_specials(Samples& samples) {
   const double nan = not_a_number, inf = infinity;
@@ -154,8 +166,10 @@ void add_reduce_rows(Rows& rows) {
   // clang-format off
   over_all(rows, "sum",                     [](Inputs x) { return sum(x[0]); },                                     total,                      normal);
   over_all(rows, "mean",                    [](Inputs x) { return mean(x[0]); },                                    average,                    normal);
+  nothing_has_no_quotient(rows.back());
   over_all(rows, "max",                     [](Inputs x) { return max(x[0]); },                                     largest,                    distinct);
   refuse_empty(rows.back(), {0, 3});
+  ties_have_no_quotient(rows.back());
   push_specials(rows.back().samples);
   rows.back().precision = Precision::moved;
   rows.back().takes_int64 = true;
@@ -164,13 +178,16 @@ void add_reduce_rows(Rows& rows) {
   along(rows, "sum of both ends",           [](Inputs x) { return sum(x[0], {-1, 0}); },                ends,       total,                      normal);
   along(rows, "mean of the last axis",      [](Inputs x) { return mean(x[0], {-1}); },                  last,       average,                    normal);
   along(rows, "mean of the first axis kept",[](Inputs x) { return mean(x[0], {0}, keep_axes); },        first_kept, average,                    normal);
+  nothing_has_no_quotient(rows.back());
   along(rows, "variance",                   [](Inputs x) { return variance(x[0], {-1}); },              last,       population_variance,        normal);
   along(rows, "variance of a sample",       [](Inputs x) { return variance(x[0], {0, -1}, Keep::no, 1); }, ends,    sample_variance,            normal);
+  nothing_has_no_quotient(rows.back());
   along(rows, "max of the last axis",       [](Inputs x) { return max(x[0], {-1}); },                   last,       largest,                    distinct);
   push_specials(rows.back().samples);
   rows.back().precision = Precision::moved;
   along(rows, "max of the first axis kept", [](Inputs x) { return max(x[0], {0}, keep_axes); },         first_kept, largest,                    distinct);
   refuse_empty(rows.back(), {0, 3});
+  ties_have_no_quotient(rows.back());
   along(rows, "logsumexp",                  [](Inputs x) { return logsumexp(x[0], {-1}); },             last,       log_of_summed_exponentials, normal);
   push_specials(rows.back().samples);
   along(rows, "logsumexp of both ends",     [](Inputs x) { return logsumexp(x[0], {0, -1}, keep_axes); }, {{0, -1}, keep_axes}, log_of_summed_exponentials, normal);

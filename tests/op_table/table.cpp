@@ -27,6 +27,10 @@ Tensor make_input(const Input& input, Rng rng, DType dtype, Layout layout) {
       return with_layout(random_ids(input.shape, rng, input.bound), layout);
     case Input::Kind::mask:
       return with_layout(random_mask(input.shape, rng), layout);
+    case Input::Kind::given_ids:
+      return with_layout(from_values(input.values, input.shape, int64), layout);
+    case Input::Kind::given_mask:
+      return with_layout(from_values(input.values, input.shape, boolean), layout);
     default:
       return make_real(input, rng, dtype, layout);
   }
@@ -38,6 +42,10 @@ Rows all_rows() {
   add_comparison_rows(rows);
   add_reduce_rows(rows);
   add_shape_rows(rows);
+  add_softmax_rows(rows);
+  add_product_rows(rows);
+  add_indexing_rows(rows);
+  add_layer_rows(rows);
   return rows;
 }
 

@@ -151,6 +151,10 @@ void add_elementwise_rows(Rows& rows);
 void add_comparison_rows(Rows& rows);
 void add_reduce_rows(Rows& rows);
 void add_shape_rows(Rows& rows);
+void add_softmax_rows(Rows& rows);
+void add_product_rows(Rows& rows);
+void add_indexing_rows(Rows& rows);
+void add_layer_rows(Rows& rows);
 
 /// A row's call with one set of inputs made: what a property works on. Inputs that are the same tensor are
 /// one here.

@@ -58,7 +58,8 @@ inline double spread(const Group& x, double correction) {
   const double middle = average(x);
   double squares = 0;
   for (const double value : x) squares += (value - middle) * (value - middle);
-  return squares / (static_cast<double>(x.size()) - correction);
+  const double divisor = static_cast<double>(x.size()) - correction;
+  return divisor > 0 ? squares / divisor : std::nan("");
 }
 
 inline double largest(const Group& x) {
