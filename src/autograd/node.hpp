@@ -1,5 +1,5 @@
-// A node of the graph: what computed a Tensor, from which inputs. It never holds its own output, so that a graph
-// has no cycles; the output of a node is found as an input of the nodes above it.
+// A node of the graph: what computed a Tensor, from which inputs. It never holds its own output, so that a
+// graph has no cycles; the output of a node is found as an input of the nodes above it.
 #pragma once
 
 #include <memory>
@@ -29,6 +29,8 @@ struct ParameterCell {
 
   ~ParameterCell();
 };
+/// ShapeError, DTypeError unless x could be its value, naming the parameter, both, and what x is.
+void require_fits(const ParameterCell& cell, const Tensor& x, const char* what);
 
 /// What few nodes have; kept aside so that a node stays small.
 struct NodeExtras {
@@ -38,11 +40,11 @@ struct NodeExtras {
 };
 
 struct Node : NodeBase {
-  int pending = -1;           ///< place in the work list of a backward that is under way
-  int mark = 0;               ///< scratch of a search through the graph; 0 outside of one
-  std::int64_t id = 0;        ///< order of creation: an input's node is always older
-  const Op* op = nullptr;     ///< null for a leaf
-  bool freed = false;         ///< a backward has used it up
+  int pending = -1;        ///< place in the work list of a backward that is under way
+  int mark = 0;            ///< scratch of a search through the graph; 0 outside of one
+  std::int64_t id = 0;     ///< order of creation: an input's node is always older
+  const Op* op = nullptr;  ///< null for a leaf
+  bool freed = false;      ///< a backward has used it up
   Attributes attributes;
   std::vector<Tensor>* many = nullptr;  ///< inputs beyond inline_inputs live there, all of them
   static constexpr int inline_inputs = 4;
@@ -54,7 +56,9 @@ struct Node : NodeBase {
   const void* owner = nullptr;  ///< the thread's context
 #endif
 
-  const Tensor* inputs() const { return many ? many->data() : few; }
+  const Tensor* inputs() const {
+    return many ? many->data() : few;
+  }
   NodeExtras& with_extras() {
     if (!extras) extras = std::make_unique<NodeExtras>();
     return *extras;
@@ -65,7 +69,9 @@ struct Node : NodeBase {
 
 Ref<Node> new_node();
 /// The node behind x, or null.
-inline Node* node_of(const Tensor& x) { return static_cast<Node*>(impl(x).node.get()); }
+inline Node* node_of(const Tensor& x) {
+  return static_cast<Node*>(impl(x).node.get());
+}
 /// "exp", "a leaf", or the name of a custom op.
 std::string describe(const Node& node);
 /// GraphError, in debug builds, when the node was made by another thread.

@@ -20,16 +20,6 @@ ParameterCell& cell_of(const Parameter& p) {
   return *cell;
 }
 
-void require_fits(const ParameterCell& cell, const Tensor& x, const char* what) {
-  const std::string who = cell.name.empty() ? "parameter" : "parameter " + cell.name;
-  if (x.shape() != cell.value.shape())
-    throw ShapeError(who + ": " + what + " has shape " + to_string(x.shape()) + ", expected " +
-                     to_string(cell.value.shape()));
-  if (x.dtype() != cell.value.dtype())
-    throw DTypeError(who + ": " + what + " is " + name(x.dtype()) + ", expected " + name(cell.value.dtype()) +
-                     "; convert it with .to()");
-}
-
 HookHandle attach(Node& node, GradientHook hook) {
   auto shared = std::make_shared<GradientHook>(std::move(hook));
   node.with_extras().hooks.push_back(shared);
@@ -39,6 +29,16 @@ HookHandle attach(Node& node, GradientHook hook) {
 }
 
 }  // namespace
+
+void require_fits(const ParameterCell& cell, const Tensor& x, const char* what) {
+  const std::string who = cell.name.empty() ? "parameter" : "parameter " + cell.name;
+  if (x.shape() != cell.value.shape())
+    throw ShapeError(who + ": " + what + " has shape " + to_string(x.shape()) + ", expected " +
+                     to_string(cell.value.shape()));
+  if (x.dtype() != cell.value.dtype())
+    throw DTypeError(who + ": " + what + " is " + name(x.dtype()) + ", expected " + name(cell.value.dtype()) +
+                     "; convert it with .to()");
+}
 
 ParameterCell::~ParameterCell() {
   if (leaf && leaf->extras) leaf->extras->cell = nullptr;  // a graph may outlive its Parameter
@@ -67,12 +67,24 @@ Parameter::operator Tensor() const {
   return with_node(cell.value, cell.leaf);
 }
 
-Tensor Parameter::value() const { return cell_of(*this).value; }
-const Shape& Parameter::shape() const { return cell_of(*this).value.shape(); }
-DType Parameter::dtype() const { return cell_of(*this).value.dtype(); }
-Tensor Parameter::gradient() const { return cell_of(*this).gradient; }
-bool Parameter::has_gradient() const { return cell_of(*this).gradient.defined(); }
-void Parameter::zero_grad() { cell_of(*this).gradient = Tensor(); }
+Tensor Parameter::value() const {
+  return cell_of(*this).value;
+}
+const Shape& Parameter::shape() const {
+  return cell_of(*this).value.shape();
+}
+DType Parameter::dtype() const {
+  return cell_of(*this).value.dtype();
+}
+Tensor Parameter::gradient() const {
+  return cell_of(*this).gradient;
+}
+bool Parameter::has_gradient() const {
+  return cell_of(*this).gradient.defined();
+}
+void Parameter::zero_grad() {
+  cell_of(*this).gradient = Tensor();
+}
 
 void Parameter::set_gradient(const Tensor& gradient) {
   require_fits(cell_of(*this), gradient, "the gradient");
@@ -84,10 +96,18 @@ void Parameter::assign(const Tensor& value) {
   cell_->value = value.detach();
 }
 
-bool Parameter::trainable() const { return cell_of(*this).trainable; }
-void Parameter::set_trainable(bool trainable) { cell_of(*this).trainable = trainable; }
-const std::string& Parameter::name() const { return cell_of(*this).name; }
-void Parameter::set_name(std::string name) { cell_of(*this).name = std::move(name); }
+bool Parameter::trainable() const {
+  return cell_of(*this).trainable;
+}
+void Parameter::set_trainable(bool trainable) {
+  cell_of(*this).trainable = trainable;
+}
+const std::string& Parameter::name() const {
+  return cell_of(*this).name;
+}
+void Parameter::set_name(std::string name) {
+  cell_of(*this).name = std::move(name);
+}
 
 void HookHandle::remove() {
   // The node keeps an empty place; a hook that does nothing costs nothing.
@@ -102,7 +122,9 @@ HookHandle add_hook(const Tensor& x, GradientHook hook) {
   return attach(*node_of(x), std::move(hook));
 }
 
-HookHandle add_hook(const Parameter& p, GradientHook hook) { return attach(*cell_of(p).leaf, std::move(hook)); }
+HookHandle add_hook(const Parameter& p, GradientHook hook) {
+  return attach(*cell_of(p).leaf, std::move(hook));
+}
 
 CustomOp::CustomOp(std::string name, Forward forward, Rule rule)
     : rule_(std::make_shared<CustomRule>(CustomRule{std::move(name), std::move(rule)})),

@@ -16,8 +16,12 @@ void append(const nlohmann::json& list, std::vector<double>& values) {
 
 }  // namespace
 
+std::string golden_path(const std::string& name) {
+  return REGARD_GOLDEN_FOLDER "/" + name;
+}
+
 nlohmann::json golden(const std::string& name) {
-  std::ifstream file(REGARD_GOLDEN_FOLDER "/" + name);
+  std::ifstream file(golden_path(name));
   if (!file) throw std::runtime_error("cannot read tests/golden/" + name);
   return nlohmann::json::parse(file);
 }
