@@ -118,7 +118,7 @@ Total<T> sum_one(const T* x, const AxisGroup& lines, const Line& line) {
 /// The totals of neighbouring columns.
 template <class T>
 struct ColumnTotals {
-  T values[columns_at_once] = {};
+  T values[columns_at_once];  // not set here: sixty-four of these wait in a PairwiseSum
 
   friend ColumnTotals operator+(const ColumnTotals& a, const ColumnTotals& b) {
     ColumnTotals added;
@@ -135,7 +135,7 @@ void sum_columns(const T* x, Size n, const AxisGroup& rows, T* y, Finish finish)
   int count = 0;
   PairwiseSum<ColumnTotals<Total<T>>> blocks;
   const auto flush = [&] {
-    ColumnTotals<Total<T>> totals;
+    ColumnTotals<Total<T>> totals{};
     std::copy(block, block + n, totals.values);
     std::fill(block, block + n, T{0});
     blocks.add(totals);
