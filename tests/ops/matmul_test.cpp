@@ -4,9 +4,14 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <regard/blas.hpp>
 
+#include "autograd/context.hpp"
+#include "autograd/op.hpp"
 #include "ops/twin.hpp"
 
 namespace regard::test {
@@ -213,6 +218,38 @@ TEST(Matmul, Gradients) {
       check({3, 2, 2}, {1, 1, 2, 2}, ta, tb, 1);
       check({1, 2, 2}, {3, 1, 2, 2}, ta, tb, 1);
     }
+}
+
+// Names what runs.
+struct Names : detail::Observer {
+  Names() : before_(std::exchange(detail::context().observer, this)) {}
+  ~Names() override { detail::context().observer = before_; }
+  void before(const detail::Op& op, const kernels::Call&) override { names.emplace_back(op.name); }
+  void after(const detail::Op&, const kernels::Call&) override {}
+  std::vector<std::string> names;
+
+ private:
+  detail::Observer* before_;
+};
+
+// No transpose is copied, and a weight that meets a batch gets its gradient from one product.
+TEST(Matmul, TheBackwardIsTwoProductsAndNothingElse) {
+  const std::vector<std::string> two_products = {"matmul", "matmul"};
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true})
+      for (const bool batched : {false, true}) {
+        if (batched && ta) continue;
+        Shape left = ta ? Shape{4, 3} : Shape{3, 4};
+        if (batched) left = {2, 5, 3, 4};
+        const Tensor a = variable(ones(left)), b = variable(ones(tb ? Shape{6, 4} : Shape{4, 6}));
+        const auto flag = [](bool transposed) { return transposed ? Transpose::yes : Transpose::no; };
+        const Tensor y = product(a, b, flag(ta), flag(tb));
+        GradOptions options;
+        options.seeds = {ones(y.shape())};
+        const Names ran;
+        (void)grad(Tensors{y}, Tensors{a, b}, options);
+        EXPECT_EQ(ran.names, two_products) << ta << tb << batched;
+      }
 }
 
 TEST(Matmul, GradientsOfVectorsAndOfOneTensorTwice) {
