@@ -1,4 +1,4 @@
-// Attention in plain loops, to compare with; and ways to make inputs for it.
+// Inputs for attention, every kind of mask, and what plain loops make of them.
 #pragma once
 
 #include <cmath>
@@ -11,6 +11,7 @@
 #include <regard/ops.hpp>
 
 #include "support/tensors.hpp"
+#include "twins/attention.hpp"
 
 namespace regard::test {
 
@@ -36,73 +37,19 @@ struct Inputs {
         value(random_tensor(n.value(), rng, Domain::normal, dtype)) {}
 };
 
-using Condition = std::function<bool(Size b, Size h, Size i, Size j)>;
-using Number = std::function<double(Size b, Size h, Size i, Size j)>;
-
-inline bool always(Size, Size, Size, Size) {
-  return true;
-}
-inline double nothing(Size, Size, Size, Size) {
-  return 0;
-}
-
+/// The twin on tensors, in float64. Rank 4.
 struct Reference {
   Tensor raw, scaled, masked, weights, output, logsumexp, entropy;
 };
 
-/// Equation by equation, in double, one number at a time. Rank 4.
 inline Reference reference_attention(const Inputs& x, const Condition& visible = always,
                                      const Number& bias = nothing, double scale = 0) {
-  const Size batch = x.query.size(0), heads = x.query.size(1), queries = x.query.size(2);
-  const Size kv_heads = x.key.size(1), keys = x.key.size(2), width = x.key.size(3),
-             value_width = x.value.size(3);
-  if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(width));
-  std::vector<double> raw, scaled, masked, weights, output, logsumexp, entropy;
-  for (Size b = 0; b < batch; ++b) {
-    for (Size h = 0; h < heads; ++h) {
-      const Size kv = h / (heads / kv_heads);
-      for (Size i = 0; i < queries; ++i) {
-        double largest = -infinity;
-        std::vector<double> row;
-        for (Size j = 0; j < keys; ++j) {
-          double score = 0;
-          for (Size d = 0; d < width; ++d) score += x.query.at({b, h, i, d}) * x.key.at({b, kv, j, d});
-          raw.push_back(score);
-          scaled.push_back(score * scale);
-          row.push_back(visible(b, h, i, j) ? score * scale + bias(b, h, i, j) : -infinity);
-          largest = std::max(largest, row.back());
-        }
-        masked.insert(masked.end(), row.begin(), row.end());
-        double total = 0;
-        for (const double s : row) total += s == -infinity ? 0 : std::exp(s - largest);
-        logsumexp.push_back(total == 0 ? -infinity : largest + std::log(total));
-        double spread = 0;
-        std::vector<double> p;
-        for (const double s : row) {
-          p.push_back(s == -infinity ? 0 : std::exp(s - largest) / total);
-          if (p.back() > 0) spread -= p.back() * std::log(p.back());
-        }
-        entropy.push_back(spread);
-        weights.insert(weights.end(), p.begin(), p.end());
-        for (Size d = 0; d < value_width; ++d) {
-          double mixed = 0;
-          for (Size j = 0; j < keys; ++j) {
-            const double w = p[static_cast<std::size_t>(j)];
-            if (w != 0) mixed += w * x.value.at({b, kv, j, d});
-          }
-          output.push_back(mixed);
-        }
-      }
-    }
-  }
-  const Shape scores{batch, heads, queries, keys}, rows{batch, heads, queries};
-  return {from_values(raw, scores),
-          from_values(scaled, scores),
-          from_values(masked, scores),
-          from_values(weights, scores),
-          from_values(output, {batch, heads, queries, value_width}),
-          from_values(logsumexp, rows),
-          from_values(entropy, rows)};
+  const auto plain = [](const Tensor& t) { return Plain(t.shape(), values_of(t)); };
+  const auto tensor_of = [](const Plain& p) { return from_values(p.values, p.shape); };
+  const AttentionTwin twin =
+      attention_twin(plain(x.query), plain(x.key), plain(x.value), visible, bias, scale);
+  return {tensor_of(twin.raw),    tensor_of(twin.scaled),    tensor_of(twin.masked), tensor_of(twin.weights),
+          tensor_of(twin.output), tensor_of(twin.logsumexp), tensor_of(twin.entropy)};
 }
 
 /// A mask, and the same in words that the reference understands.

@@ -46,6 +46,7 @@ Rows all_rows() {
   add_product_rows(rows);
   add_indexing_rows(rows);
   add_layer_rows(rows);
+  add_attention_rows(rows);
   return rows;
 }
 
