@@ -8,7 +8,7 @@
 namespace regard {
 
 const AttentionTrace::Gradients& AttentionTrace::gradients() const {
-  static const thread_local Gradients none;
+  static const Gradients none;
   return gradients_ ? *gradients_ : none;
 }
 
