@@ -1,5 +1,6 @@
 #include <regard/attention.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 // Inputs for attention, every kind of mask, and what plain loops make of them.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>

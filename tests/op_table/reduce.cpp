@@ -1,5 +1,7 @@
 #include "twins/reduce.hpp"
 
+#include <algorithm>
+
 #include "op_table/samples.hpp"
 #include "op_table/table.hpp"
 

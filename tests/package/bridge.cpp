@@ -1,5 +1,8 @@
-#include <regard/detail/xtensor/array.hpp>
+#include <regard/ops.hpp>
+#include <regard/xtensor.hpp>
 
 int main() {
-  return xt::xarray<double>::from_shape({2, 3}).size() == 6 ? 0 : 1;
+  const regard::Tensor x = regard::tensor({{1, 2, 3}, {4, 5, 6}});
+  const regard::Tensor y = regard::from_xtensor(regard::as_xtensor<double>(x) + 1.0);
+  return y.at({1, 2}) == 7 ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 // Twins of the reductions: collect the elements that become one, then fold them in a plain loop.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
