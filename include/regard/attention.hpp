@@ -14,7 +14,7 @@
 #include <regard/random.hpp>
 #include <regard/tensor.hpp>
 
-namespace regard REGARD_API {
+namespace REGARD_API regard {
 
 namespace detail {
 struct AttentionSteps;
