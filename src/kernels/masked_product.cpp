@@ -1,6 +1,5 @@
 #include "kernels/masked_product.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -80,25 +79,43 @@ void scores_kernel(const Call& call) {
   zero_hidden<T>(call.out(), stretch(call.in(2), call.out().shape));
 }
 
-// Pair by pair, leaving out the hidden ones.
+/// f(x) of each element of an array, row-major.
 template <class T>
-void mix_pairs(const Array& out, const Array& m, const Array& dense, const Array& keep, bool transpose,
-               T alpha) {
+struct Mapped {
+  std::unique_ptr<T[]> numbers;
+  Array array;
+
+  template <class F>
+  Mapped(const Array& x, F f)
+      : numbers(new T[static_cast<std::size_t>(numel(x.shape))]),
+        array{numbers.get(), x.dtype, x.shape, contiguous_strides(x.shape)} {
+    map1<T, T>({&x, 1, &array, 1, nullptr}, f);
+  }
+};
+
+// Adds the products of what is not finite in `dense`, pair by pair, leaving out the hidden ones.
+template <class T>
+void add_non_finite(const Array& out, const Array& m, const Array& dense, const Array& keep, bool transpose,
+                    T alpha) {
   const Shape batch = leading(out.shape);
   const int row = batch.rank(), column = row + 1;
   const Array outs = batch_of(out, batch), ms = batch_of(m, batch), denses = batch_of(dense, batch),
               keeps = batch_of(keep, batch);
   const int m_row = m.shape.rank() - 2, dense_row = dense.shape.rank() - 2;
   const Size rows = m.shape[m_row], columns = m.shape[m_row + 1], width = out.shape[column];
-  std::fill_n(out.as<T>(), numel(out.shape), T{0});
+  const Size m_step = m.strides[transpose ? m_row : m_row + 1],
+             m_next = m.strides[transpose ? m_row + 1 : m_row];
+  const Size keep_step = keep.strides[transpose ? row : column],
+             keep_next = keep.strides[transpose ? column : row];
+  const Size inner = transpose ? rows : columns, outer = transpose ? columns : rows;
   const auto matrix = [&](T* y, const T* weights, const T* x, const bool* kept) {
-    for (Size i = 0; i < rows; ++i)
-      for (Size j = 0; j < columns; ++j) {
-        if (!kept[i * keep.strides[row] + j * keep.strides[column]]) continue;
-        const T weight = alpha * weights[i * m.strides[m_row] + j * m.strides[m_row + 1]];
-        T* const to = y + (transpose ? j : i) * width;
-        const T* const from = x + (transpose ? i : j) * dense.strides[dense_row];
-        for (Size c = 0; c < width; ++c) to[c] += weight * from[c * dense.strides[dense_row + 1]];
+    for (Size j = 0; j < inner; ++j)
+      for (Size c = 0; c < width; ++c) {
+        const T value = x[j * dense.strides[dense_row] + c * dense.strides[dense_row + 1]];
+        if (std::isfinite(value)) continue;
+        for (Size i = 0; i < outer; ++i)
+          if (kept[i * keep_next + j * keep_step])
+            y[i * width + c] += alpha * weights[i * m_next + j * m_step] * value;
       }
   };
   for_each_row<4>({&outs, &ms, &denses, &keeps}, [&](const auto& at, Size n, const auto& step) {
@@ -108,6 +125,9 @@ void mix_pairs(const Array& out, const Array& m, const Array& dense, const Array
   });
 }
 
+// A finite row times 0 is 0: with zeros where M is hidden, one product of all pairs says the same. What is
+// not finite is left out of that product and added behind it, so that what it is hidden from is the same to
+// the last bit.
 template <class T>
 void mix(const Call& call, bool transpose) {
   const Array &m = call.in(0), &dense = call.in(1);
@@ -115,19 +135,17 @@ void mix(const Call& call, bool transpose) {
   Shape full = leading(call.out().shape);
   full.push_back(m.shape[m.shape.rank() - 2]);
   full.push_back(m.shape.back());
-  const Array keep = stretch(call.in(2), full);
-  if (!all_finite<T>(dense))
-    return mix_pairs<T>(call.out(), m, dense, keep, transpose, static_cast<T>(alpha));
-
-  // A finite row times 0 is 0: with zeros where M is hidden, one product of all pairs says the same.
-  const Array stretched = stretch(m, full);
-  if (hides_only_zeros<T>(stretched, keep))
-    return multiply<T>(call.out(), m, dense, {transpose, false, alpha});
-  const std::unique_ptr<T[]> numbers(new T[static_cast<std::size_t>(numel(full))]);
-  Array shown{numbers.get(), m.dtype, full, contiguous_strides(full)};
-  map1<T, T>({&stretched, 1, &shown, 1, nullptr}, [](T x) { return x; });
-  zero_hidden<T>(shown, keep);
-  multiply<T>(call.out(), shown, dense, {transpose, false, alpha});
+  const Array keep = stretch(call.in(2), full), stretched = stretch(m, full);
+  const auto multiply_shown = [&](const Array& finite) {
+    if (hides_only_zeros<T>(stretched, keep))
+      return multiply<T>(call.out(), m, finite, {transpose, false, alpha});
+    const Mapped<T> shown(stretched, [](T x) { return x; });
+    zero_hidden<T>(shown.array, keep);
+    multiply<T>(call.out(), shown.array, finite, {transpose, false, alpha});
+  };
+  if (all_finite<T>(dense)) return multiply_shown(dense);
+  multiply_shown(Mapped<T>(dense, [](T x) { return std::isfinite(x) ? x : T{0}; }).array);
+  add_non_finite<T>(call.out(), m, dense, keep, transpose, static_cast<T>(alpha));
 }
 
 template <class T>

@@ -163,7 +163,7 @@ Tensor with_value_at(const Tensor& x, Size place, double value) {
   return from_values(values, x.shape(), x.dtype());
 }
 
-// Poisons, one after another, everything that the mask hides from everybody, and expects the same numbers.
+// Poisons, one after another, everything that the mask hides from everybody, and expects the same bits.
 void expect_no_leak(const Sizes4& n, const Mask& mask, DType dtype) {
   Rng rng(48);
   const Inputs x(n, rng, dtype);
@@ -175,7 +175,6 @@ void expect_no_leak(const Sizes4& n, const Mask& mask, DType dtype) {
   const Tensor keep = broadcast_to(resolved.keep, n.scores());
   const Size share = n.heads / n.kv_heads;
 
-  const double tolerance = dtype == float32 ? 1e-5 : 1e-12;
   int poisoned = 0;
   const auto poison = [&](std::size_t input, Size place) {
     for (const double value : {nan, infinity, -infinity}) {
@@ -185,7 +184,7 @@ void expect_no_leak(const Sizes4& n, const Mask& mask, DType dtype) {
       for (AttentionTrace* asked : {static_cast<AttentionTrace*>(nullptr), &trace}) {
         const Tensors got = everything(bad, mask, asked);
         for (std::size_t i = 0; i < got.size(); ++i)
-          ASSERT_TENSOR_NEAR(got[i], expected[i], tolerance, tolerance)
+          ASSERT_SAME_BITS(got[i], expected[i])
               << value << " in element " << place << " of " << input_names[input];
       }
       ++poisoned;
