@@ -6,6 +6,7 @@
 //   std::cout << trace.weights << trace.gradients().weights;
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -34,6 +35,9 @@ struct AttentionOptions {
   /// Draws for dropout; ValueError if dropout is above 0 without it.
   Rng* rng = nullptr;
   EmptyRows empty_rows = EmptyRows::zeros;
+  /// The weights [batch, heads, queries, keys] pass through it, before dropout, and what it returns takes their place (a
+  /// Probe fits here). What is hidden is left out all the same. ShapeError, DTypeError when the result does not fit.
+  std::function<Tensor(const Tensor& weights)> through_weights;
 };
 
 /// What attention did. The values are constants; the gradients arrive with backward, in all copies of the
@@ -91,4 +95,4 @@ struct AttentionTrace {
                                const Mask& mask = {}, const AttentionOptions& options = {},
                                AttentionTrace* trace = nullptr);
 
-}  // namespace REGARD_API
+}  // namespace regard

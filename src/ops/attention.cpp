@@ -111,6 +111,18 @@ struct Grouping {
   Tensor of_keys(const Tensor& x) const { return shares() ? expand_dims(x, {2}) : x; }
 };
 
+// The weights as the caller sees them, whether or not heads are shared, through what the caller gave.
+Tensor pass_through(const AttentionOptions& options, const Tensor& weights, const Shape& scores_shape) {
+  const Tensor passed = options.through_weights(reshape(weights, scores_shape));
+  if (passed.shape() != scores_shape)
+    throw ShapeError("attention: through_weights returned " + to_string(passed.shape()) + ", expected " +
+                     to_string(scores_shape));
+  if (passed.dtype() != weights.dtype())
+    throw DTypeError(std::string("attention: through_weights returned ") + name(passed.dtype()) + ", expected " +
+                     name(weights.dtype()) + "; convert it with .to()");
+  return reshape(passed, weights.shape());
+}
+
 Tensor to_rank(int rank, const Tensor& output, const Extents& n) {
   const Size width = output.shape().back();
   switch (rank) {
@@ -149,6 +161,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   at.scaled = detail::masked_scores(at.query, at.key, at.keep, at.scale);
   at.masked = visible.bias.defined() ? at.scaled + group.of_queries(visible.bias) : at.scaled;
   at.weights = at.keep.defined() ? softmax(at.masked, at.keep, -1) : softmax(at.masked, -1);
+  if (options.through_weights) at.weights = pass_through(options, at.weights, at.scores_shape);
   at.dropped = options.dropout > 0 ? dropout(at.weights, options.dropout, *options.rng) : at.weights;
   at.output = detail::masked_mix(at.dropped, group.of_keys(stretch_batch(v, n.batch)), at.keep);
   if (trace) at.trace(*trace);
