@@ -1,0 +1,107 @@
+#include <regard/nn/positions.hpp>
+
+#include <cmath>
+#include <vector>
+
+#include <regard/ops.hpp>
+
+#include "nn/layers.hpp"
+
+namespace regard::nn {
+namespace {
+
+void require_tokens(const char* layer, const Tensor& x) {
+  if (x.rank() < 2)
+    throw ShapeError(std::string(layer) + ": expected x [.., tokens, width], got " + to_string(x.shape()));
+}
+
+void require_base(const char* layer, double base) {
+  if (!(base > 0) || !std::isfinite(base))
+    throw ValueError(std::string(layer) + ": the base must be positive and finite, got " +
+                     std::to_string(base));
+}
+
+/// The angle of pair i at position p.
+double angle(double position, Size i, Size width, double base) {
+  return position / std::pow(base, static_cast<double>(2 * i) / static_cast<double>(width));
+}
+
+}  // namespace
+
+LearnedPositions::LearnedPositions(Size length, Size width, Rng& rng,
+                                   const LearnedPositionsOptions& options) {
+  require_positive("learned positions", "the length", length);
+  require_positive("learned positions", "the width", width);
+  weight = Parameter(initial({length, width}, options.init, options.deviation, options.dtype, rng));
+}
+
+Tensor LearnedPositions::operator()(const Tensor& x, Size first) const {
+  const Size length = weight.shape()[0], width = weight.shape()[1];
+  if (x.rank() < 2 || x.shape().back() != width)
+    throw ShapeError(describe("learned positions", weight) + ": expected x [.., tokens, " +
+                     std::to_string(width) + "], got " + to_string(x.shape()));
+  if (first < 0)
+    throw ValueError(describe("learned positions", weight) + ": the first position is negative, " +
+                     std::to_string(first));
+  const Size tokens = x.size(-2);
+  if (first > length - tokens)
+    throw ShapeError(describe("learned positions", weight) + ": " + std::to_string(tokens) +
+                     " tokens from position " + std::to_string(first) + " on are more than the " +
+                     std::to_string(length) + " positions there are");
+  return x + slice(weight, 0, {first, first + tokens});
+}
+
+Tensor sinusoidal_positions(Size length, Size width, Size first, DType dtype, double base) {
+  if (length < 0 || first < 0)
+    throw ValueError("sinusoidal positions: length and first position must not be negative, got " +
+                     std::to_string(length) + " and " + std::to_string(first));
+  require_positive("sinusoidal positions", "the width", width);
+  require_base("sinusoidal positions", base);
+  std::vector<double> values(static_cast<std::size_t>(numel({length, width})));
+  auto at = values.begin();
+  for (Size p = first; p < first + length; ++p)
+    for (Size column = 0; column < width; ++column) {
+      const double turned = angle(static_cast<double>(p), column / 2, width, base);
+      *at++ = column % 2 == 0 ? std::sin(turned) : std::cos(turned);
+    }
+  return from_vector(values, {length, width}).to(dtype);
+}
+
+Tensor SinusoidalPositions::operator()(const Tensor& x, Size first) const {
+  require_tokens("sinusoidal positions", x);
+  return x + sinusoidal_positions(x.size(-2), x.size(-1), first, x.dtype(), base);
+}
+
+Tensor RotaryPositions::operator()(const Tensor& x, Size first) const {
+  require_tokens("rotary positions", x);
+  return (*this)(x, arange(x.size(-2)) + scalar(static_cast<double>(first), int64));
+}
+
+Tensor RotaryPositions::operator()(const Tensor& x, const Tensor& positions) const {
+  require_tokens("rotary positions", x);
+  require_base("rotary positions", base);
+  const Size tokens = x.size(-2), width = x.size(-1), pairs = width / 2;
+  if (width % 2 != 0)
+    throw ShapeError("rotary positions: pairs are turned, so the width must be even, got " +
+                     to_string(x.shape()));
+  if (positions.dtype() != int64)
+    throw DTypeError(std::string("rotary positions: positions must be int64, got ") +
+                     name(positions.dtype()));
+  if (positions.shape() != Shape{tokens})
+    throw ShapeError("rotary positions: expected one position for each token of x " + to_string(x.shape()) +
+                     ", got " + to_string(positions.shape()));
+
+  std::vector<double> sines, cosines;
+  for (const Size p : positions.to_vector<Size>())
+    for (Size i = 0; i < pairs; ++i) {
+      const double turned = angle(static_cast<double>(p), i, width, base);
+      sines.push_back(std::sin(turned));
+      cosines.push_back(std::cos(turned));
+    }
+  const Tensor sine = from_vector(sines, {tokens, pairs}).to(x.dtype());
+  const Tensor cosine = from_vector(cosines, {tokens, pairs}).to(x.dtype());
+  const Tensor even = slice(x, -1, {0, Slice::end, 2}), odd = slice(x, -1, {1, Slice::end, 2});
+  return reshape(stack({even * cosine - odd * sine, even * sine + odd * cosine}, -1), x.shape());
+}
+
+}  // namespace regard::nn
