@@ -11,12 +11,14 @@
 #include <regard/loss.hpp>
 #include <regard/mask.hpp>
 #include <regard/named.hpp>
+#include <regard/nn/attention.hpp>
 #include <regard/nn/dropout.hpp>
 #include <regard/nn/embedding.hpp>
 #include <regard/nn/init.hpp>
 #include <regard/nn/layer_norm.hpp>
 #include <regard/nn/linear.hpp>
 #include <regard/nn/module.hpp>
+#include <regard/nn/positions.hpp>
 #include <regard/nn/probe.hpp>
 #include <regard/ops.hpp>
 #include <regard/optim.hpp>

@@ -239,13 +239,13 @@ class Cloning {
       return copy;
     } else if constexpr (detail::IsHolder<Member>::value) {
       return holder(from);
-    } else if constexpr (detail::HasVisit<Member>::value) {
-      static_assert(
-          std::is_constructible_v<Member, Cloning&, const Member&>,
-          "clone() needs a constructor Module(Cloning& c, const Module& from) that passes each member "
-          "through c");
+    } else if constexpr (std::is_constructible_v<Member, Cloning&, const Member&>) {
       return Member(*this, from);
     } else {
+      static_assert(
+          std::is_copy_constructible_v<Member>,
+          "clone() needs a constructor Module(Cloning& c, const Module& from) that passes each member "
+          "through c");
       return from;
     }
   }
