@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "regard/error.hpp"
 #include "study/sample_film.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "io/atomic_file.hpp"
 #include "regard/error.hpp"
