@@ -7,18 +7,8 @@
 namespace regard::test {
 namespace {
 
-// [batch, heads, tokens, width], with 1 for what is missing.
-Plain rank_4(Plain x) {
-  while (x.shape.rank() < 4) x.shape.insert(x.shape.rank() == 3 ? 1 : 0, 1);
-  return x;
-}
-
-// The twin's output with as many axes as the query has.
 Plain twin_of(PlainInputs x, const Condition& visible, const Number& bias) {
-  Plain output = attention_twin(rank_4(x[0]), rank_4(x[1]), rank_4(x[2]), visible, bias).output;
-  if (x[0].shape.rank() < 4) output.shape.erase(1);
-  if (x[0].shape.rank() < 3) output.shape.erase(0);
-  return output;
+  return attention_output(x[0], x[1], x[2], visible, bias);
 }
 
 // [batch, heads, queries, keys] of a sample of rank 4.

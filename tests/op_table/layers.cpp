@@ -2,6 +2,7 @@
 
 #include "op_table/samples.hpp"
 #include "op_table/table.hpp"
+#include "twins/dropout.hpp"
 #include "twins/reduce.hpp"
 
 namespace regard::test {
@@ -17,15 +18,11 @@ Plain layer_norm_twin(const Plain& x, const Plain& gamma, const Plain& beta, dou
   });
 }
 
-/// The mask follows from the draw and the position: one word of the stream per element.
 Plain dropout_twin(const Plain& x, double p) {
-  Rng rng(5);
-  const std::uint64_t key = rng.next();
+  const std::uint64_t key = Rng(5).next();
   Plain out = x;
-  for (std::size_t i = 0; i < out.values.size(); ++i) {
-    const double u = static_cast<double>(philox_word(key, 0, i)) / 4294967296.0;  // 2^32
-    out.values[i] = u < p ? 0 : out.values[i] / (1 - p);
-  }
+  for (std::size_t i = 0; i < out.values.size(); ++i)
+    out.values[i] = is_dropped(key, i, p) ? 0 : out.values[i] / (1 - p);
   return out;
 }
 

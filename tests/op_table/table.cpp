@@ -46,7 +46,9 @@ Rows all_rows() {
   add_product_rows(rows);
   add_indexing_rows(rows);
   add_layer_rows(rows);
+  add_loss_rows(rows);
   add_attention_rows(rows);
+  add_attention_option_rows(rows);
   return rows;
 }
 

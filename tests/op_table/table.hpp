@@ -155,7 +155,9 @@ void add_softmax_rows(Rows& rows);
 void add_product_rows(Rows& rows);
 void add_indexing_rows(Rows& rows);
 void add_layer_rows(Rows& rows);
+void add_loss_rows(Rows& rows);
 void add_attention_rows(Rows& rows);
+void add_attention_option_rows(Rows& rows);
 
 /// A row's call with one set of inputs made: what a property works on. Inputs that are the same tensor are
 /// one here.

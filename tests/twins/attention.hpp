@@ -80,4 +80,20 @@ inline AttentionTwin attention_twin(const Plain& query, const Plain& key, const 
   return {raw, scaled, masked, weights, output, logsumexp, entropy};
 }
 
+/// [batch, heads, tokens, width], with 1 for what is missing.
+inline Plain rank_4(Plain x) {
+  while (x.shape.rank() < 4) x.shape.insert(x.shape.rank() == 3 ? 1 : 0, 1);
+  return x;
+}
+
+/// What attention returns: with as many axes as the query has.
+inline Plain attention_output(const Plain& query, const Plain& key, const Plain& value,
+                              const Condition& visible = always, const Number& bias = nothing,
+                              double scale = 0) {
+  Plain output = attention_twin(rank_4(query), rank_4(key), rank_4(value), visible, bias, scale).output;
+  if (query.shape.rank() < 4) output.shape.erase(1);
+  if (query.shape.rank() < 3) output.shape.erase(0);
+  return output;
+}
+
 }  // namespace regard::test
