@@ -73,5 +73,33 @@ document "$(fence "text\n~~~cpp\n#include <vector>\nint x = 1;\n~~~\nmore\n<!-- 
 [ "$(ls "$work/out")" = README_md_1.cpp ] || fail "left over: $(ls "$work/out")"
 [ "$(date -r "$work/out/README_md_1.cpp" +%Y)" = 2020 ] || fail "written again though nothing changed"
 
+# What code prints is shown in one piece or several, and the code becomes a program.
+document "$(fence "~~~cpp\nstd::cout << 1;\n~~~\n<!-- prints -->\n~~~text\none \n~~~\n<!-- continues -->\n~~~cpp\nint x;\n~~~\n\
+<!-- prints -->\n~~~text\ntwo\ntook … s\nfour\n~~~\n~~~cpp\nint y;\n~~~\n")"
+"$check" extract "$work/out"
+[ "$(cd "$work/out" && find . -name '*.cpp' | sort)" = "$(printf './README_md_2.cpp\n./programs/README_md_1.cpp')" ] ||
+  fail "files: $(find "$work/out")"
+expected='#include <regard/regard.hpp>
+#include <iostream>
+using namespace regard;
+void snippet() {
+#line 2 "README.md"
+std::cout << 1;
+#line 10 "README.md"
+int x;
+}
+int main() {
+  snippet();
+}'
+[ "$(cat "$work/out/programs/README_md_1.cpp")" = "$expected" ] || fail "program: $(cat "$work/out/programs/README_md_1.cpp")"
+mkdir "$work/bin/snippets"
+cp "$work/bin/one" "$work/bin/snippets/README_md_1"
+shows='~~~cpp\nint x;\n~~~\n<!-- prints -->\n~~~text\none\ntwo\n...\nfour\n~~~\n'
+expect_true "$shows"
+expect_untrue "${shows/four/five}" 'README.md:6: this is not what the code above prints'
+expect_untrue "<!-- prints -->${shows#*<!-- prints -->}" 'no C++ block before it'
+cp "$work/bin/broken" "$work/bin/snippets/README_md_1"
+expect_untrue "$shows" 'the code above ended with 3'
+
 [ $failures -eq 0 ] || { echo "$failures expectations failed"; exit 1; }
 echo "every untrue block was named"
