@@ -35,8 +35,9 @@ struct AttentionOptions {
   /// Draws for dropout; ValueError if dropout is above 0 without it.
   Rng* rng = nullptr;
   EmptyRows empty_rows = EmptyRows::zeros;
-  /// The weights [batch, heads, queries, keys] pass through it, before dropout, and what it returns takes their place (a
-  /// Probe fits here). What is hidden is left out all the same. ShapeError, DTypeError when the result does not fit.
+  /// The weights [batch, heads, queries, keys] pass through it, before dropout, and what it returns takes
+  /// their place (a Probe fits here). What is hidden is left out all the same. ShapeError, DTypeError when
+  /// the result does not fit.
   std::function<Tensor(const Tensor& weights)> through_weights;
 };
 
@@ -46,7 +47,8 @@ struct AttentionTrace {
   Tensor raw;        ///< [batch, heads, queries, keys] query·key, hidden ones as well
   Tensor scaled;     ///< [batch, heads, queries, keys] raw·scale
   Tensor masked;     ///< [batch, heads, queries, keys] scaled + bias; -inf where hidden
-  Tensor weights;    ///< [batch, heads, queries, keys] softmax of masked; 0 where hidden
+  Tensor weights;    ///< [batch, heads, queries, keys] softmax of masked, 0 where hidden; or what
+                     ///< through_weights made of it
   Tensor dropped;    ///< [batch, heads, queries, keys] weights after dropout; the weights if there was none
   Tensor output;     ///< [batch, heads, queries, value_width]
   Tensor logsumexp;  ///< [batch, heads, queries] log Σ exp masked; -inf for a query that sees nothing

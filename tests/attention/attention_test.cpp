@@ -1,4 +1,6 @@
-#include <string>
+#include <cmath>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -243,6 +245,50 @@ TEST(AttentionDropout, IsOptional) {
   EXPECT_SAME_BITS(attention(x.query, x.key, x.value, {}, with_dropout(0, draw)),
                    attention(x.query, x.key, x.value));
   EXPECT_EQ(draw, Rng(4));
+}
+
+// ---- weights on their way ------------------------------------------------------------------------------
+
+AttentionOptions through(std::function<Tensor(const Tensor&)> f) {
+  AttentionOptions options;
+  options.through_weights = std::move(f);
+  return options;
+}
+
+TEST(AttentionWeights, PassThroughWhatTheCallerGives) {
+  Rng rng(18);
+  const Inputs x({2, 4, 2, 3, 5, 2, 2}, rng);  // the function sees heads as the caller counts them
+  const Mask mask = Mask::causal(Align::bottom_right);
+  const auto run = [&](const AttentionOptions& options, AttentionTrace* trace) {
+    const Tensors leaves = {variable(x.query), variable(x.key), variable(x.value)};
+    const Tensor output = attention(leaves[0], leaves[1], leaves[2], mask, options, trace);
+    Tensors results = grad({sum(square(output))}, leaves);
+    results.push_back(output);
+    return results;
+  };
+  AttentionTrace trace;
+  Tensor seen;
+  const Tensors watched = run(through([&seen](const Tensor&w) { return seen = w; }), &trace),
+                plain = run({}, nullptr);
+  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_SAME_BITS(watched[i], plain[i]);
+  EXPECT_EQ(seen.shape(), (Shape{2, 4, 3, 5}));
+  EXPECT_SAME_BITS(seen, trace.weights);
+}
+
+TEST(AttentionWeights, CanBeReplacedButNotWhereHidden) {
+  Rng rng(19);
+  const Inputs x({1, 1, 1, 3, 3, 2, 2}, rng);
+  AttentionTrace trace;
+  const Tensor output = attention(x.query, x.key, x.value, Mask::causal(),
+                                  through([](const Tensor& w) { return ones_like(w); }), &trace);
+  EXPECT_SAME_BITS(trace.weights, ones({1, 1, 3, 3}));
+  EXPECT_TENSOR_NEAR(output, matmul(tril(ones({3, 3})), x.value), 1e-12, 1e-12);
+  EXPECT_THROWS_WITH(
+      attention(x.query, x.key, x.value, {}, through([](const Tensor& w) { return sum(w, {-1}); })),
+      ShapeError, "through_weights returned [1, 1, 3], expected [1, 1, 3, 3]");
+  EXPECT_THROWS_WITH(
+      attention(x.query, x.key, x.value, {}, through([](const Tensor& w) { return w.to(float32); })),
+      DTypeError, "through_weights returned float32, expected float64");
 }
 
 // ---- rows that see nothing -----------------------------------------------------------------------------
