@@ -10,16 +10,9 @@
 namespace regard::study {
 namespace {
 
-// Whole sentences as labels are cut: their beginning tells them apart, the cells need the room.
-constexpr double longest_label = 230;
-
-std::string label(const std::string& token) {
-  return cut_text(token, label_size, longest_label);
-}
-
-double widest(const std::vector<std::string>& tokens) {
+double widest(const std::vector<std::string>& texts, double size) {
   double width = 0;
-  for (const std::string& token : tokens) width = std::max(width, label_width(label(token), label_size));
+  for (const std::string& text : texts) width = std::max(width, label_width(text, size));
   return width;
 }
 
@@ -66,8 +59,8 @@ Geometry measure(const std::vector<const AttentionPanel*>& panels) {
   for (const AttentionPanel* panel : panels) {
     queries = std::max(queries, panel->queries.size());
     keys = std::max(keys, panel->keys.size());
-    key_label = std::max(key_label, widest(panel->keys));
-    g.query_width = std::max(g.query_width, widest(panel->queries) + 8);
+    key_label = std::max(key_label, widest(panel->keys, label_size));
+    g.query_width = std::max(g.query_width, widest(panel->queries, label_size) + 8);
   }
   const bool strip = queries <= 2;
   g.cell_height = keys <= 12 ? 28 : keys <= 18 ? 22 : 16;
@@ -100,7 +93,7 @@ void draw_key_labels(Drawing& drawing, const AttentionPanel& panel, const Geomet
       at_x += 3;
       at_y += 1;
     }
-    drawing.add(Text{{at_x, at_y}, label(panel.keys[key]), style});
+    drawing.add(Text{{at_x, at_y}, panel.keys[key], style});
   }
 }
 
@@ -108,7 +101,7 @@ void draw_query_labels(Drawing& drawing, const AttentionPanel& panel, const Geom
   for (std::size_t query = 0; query < panel.queries.size(); ++query) {
     const bool marked = panel.marked_query == query;
     drawing.add(Text{{x - 7, y + (static_cast<double>(query) + 0.5) * g.cell_height + 4},
-                     label(panel.queries[query]),
+                     panel.queries[query],
                      {label_size, marked ? accent : ink, Anchor::end, marked}});
   }
 }
