@@ -105,12 +105,8 @@ Parameter Cloning::parameter(const Parameter& from) {
   if (!from.defined()) return {};
   for (const auto& [original, copy] : copied_)
     if (original.same_as(from)) return copy;
-  // A real copy of the numbers, so that the copy may go to another thread: storage is counted without
-  // atomics.
-  const Tensor value = from.value().contiguous();
-  Parameter copy(value.dtype() == float32 ? from_memory(value.data<float>(), value.shape())
-                                          : from_memory(value.data<double>(), value.shape()),
-                 from.name());
+  // The two share the numbers until one is stepped: a step overwrites only what nobody else holds.
+  Parameter copy(from.value(), from.name());
   copy.set_trainable(from.trainable());
   copied_.emplace_back(from, copy);
   return copy;

@@ -66,12 +66,6 @@ bool Probe::watched() const {
   return state_ && !state_->attached.empty();
 }
 
-bool Probe::intervenes() const {
-  if (!state_) return false;
-  return std::any_of(state_->attached.begin(), state_->attached.end(),
-                     [](const auto& it) { return it->replaces || it->on_gradient; });
-}
-
 Tensor Probe::operator()(const Tensor& x) const {
   if (!watched()) return x;
   const auto attached = state_->attached;  // what is called may attach and detach

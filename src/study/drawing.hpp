@@ -84,6 +84,9 @@ inline constexpr double hatch_spacing = 5;  ///< between the lines, measured alo
 /// Width of a text in the PNG's own font; the sans-serif fonts that render an SVG are about as wide.
 double text_width(std::string_view text, double size);
 
+/// The text, or its beginning and "…" if it is wider than `width`.
+std::string cut_text(std::string_view text, double size, double width);
+
 /// The text broken at spaces into lines no wider than `width`.
 std::vector<std::string> wrap_text(std::string_view text, double size, double width);
 

@@ -15,13 +15,14 @@
 namespace regard::study {
 namespace {
 
-// "nó → mèo 0.98", what to look at in the panel; empty if nothing is
-// marked or the panel is a single row, where it is plain to see.
-std::string marked_text(const AttentionPanel& panel) {
+// "nó → mèo 0.98", what to look at in the panel, or the number alone where there is no room for more. Empty
+// if nothing is marked or the panel is a single row, where it is plain to see.
+std::string marked_text(const AttentionPanel& panel, double room) {
   if (!panel.marked_query || !panel.marked_key || panel.queries.size() == 1) return "";
-  const std::string pair = panel.queries[*panel.marked_query] + " → " + panel.keys[*panel.marked_key];
-  if (panel.is_hidden(*panel.marked_query, *panel.marked_key)) return pair;
-  return pair + " " + weight_text(panel.weight(*panel.marked_query, *panel.marked_key));
+  const std::size_t query = *panel.marked_query, key = *panel.marked_key;
+  const std::string pair = panel.queries[query] + " → " + panel.keys[key];
+  const std::string value = panel.is_hidden(query, key) ? "" : " " + weight_text(panel.weight(query, key));
+  return label_width(pair + value, 11) <= room ? pair + value : value;
 }
 
 std::string measures_text(const AttentionFrame& frame, const Words& word) {
@@ -185,7 +186,7 @@ class Strip {
     if (queries) draw_query_labels(drawing, p, geometry_, x, y);
     draw_matrix(drawing, p, geometry_, x, y, word_);
     const double below = y + static_cast<double>(p.queries.size()) * geometry_.cell_height + 15;
-    if (const std::string text = marked_text(p); !text.empty())
+    if (const std::string text = marked_text(p, geometry_.matrix_width + 16); !text.empty())
       drawing.add(Text{{x + static_cast<double>(p.keys.size()) * geometry_.cell_width / 2, below},
                        text,
                        {11, accent, Anchor::middle, true}});

@@ -10,9 +10,16 @@
 namespace regard::study {
 namespace {
 
-double widest(const std::vector<std::string>& texts, double size) {
+// Whole sentences as labels are cut: their beginning tells them apart, the cells need the room.
+constexpr double longest_label = 230;
+
+std::string label(const std::string& token) {
+  return cut_text(token, label_size, longest_label);
+}
+
+double widest(const std::vector<std::string>& tokens) {
   double width = 0;
-  for (const std::string& text : texts) width = std::max(width, label_width(text, size));
+  for (const std::string& token : tokens) width = std::max(width, label_width(label(token), label_size));
   return width;
 }
 
@@ -59,8 +66,8 @@ Geometry measure(const std::vector<const AttentionPanel*>& panels) {
   for (const AttentionPanel* panel : panels) {
     queries = std::max(queries, panel->queries.size());
     keys = std::max(keys, panel->keys.size());
-    key_label = std::max(key_label, widest(panel->keys, label_size));
-    g.query_width = std::max(g.query_width, widest(panel->queries, label_size) + 8);
+    key_label = std::max(key_label, widest(panel->keys));
+    g.query_width = std::max(g.query_width, widest(panel->queries) + 8);
   }
   const bool strip = queries <= 2;
   g.cell_height = keys <= 12 ? 28 : keys <= 18 ? 22 : 16;
@@ -93,7 +100,7 @@ void draw_key_labels(Drawing& drawing, const AttentionPanel& panel, const Geomet
       at_x += 3;
       at_y += 1;
     }
-    drawing.add(Text{{at_x, at_y}, panel.keys[key], style});
+    drawing.add(Text{{at_x, at_y}, label(panel.keys[key]), style});
   }
 }
 
@@ -101,7 +108,7 @@ void draw_query_labels(Drawing& drawing, const AttentionPanel& panel, const Geom
   for (std::size_t query = 0; query < panel.queries.size(); ++query) {
     const bool marked = panel.marked_query == query;
     drawing.add(Text{{x - 7, y + (static_cast<double>(query) + 0.5) * g.cell_height + 4},
-                     panel.queries[query],
+                     label(panel.queries[query]),
                      {label_size, marked ? accent : ink, Anchor::end, marked}});
   }
 }

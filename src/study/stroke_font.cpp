@@ -312,6 +312,22 @@ double text_width(std::string_view text, double size) {
   return walk(text, [](const Letter&, double) {}) / 10 * size;
 }
 
+std::string cut_text(std::string_view text, double size, double width) {
+  if (text_width(text, size) <= width) return std::string(text);
+  std::u32string codes = decode_utf8(text);
+  std::string cut;
+  do {
+    // A mark goes with its letter, and no space stands before the dots.
+    while (!codes.empty() && is_zero_width(codes.back())) codes.pop_back();
+    if (!codes.empty()) codes.pop_back();
+    while (!codes.empty() && codes.back() == U' ') codes.pop_back();
+    cut.clear();
+    for (const char32_t code : codes) append_utf8(cut, code);
+    cut += "…";
+  } while (!codes.empty() && text_width(cut, size) > width);
+  return cut;
+}
+
 std::vector<std::string> wrap_text(std::string_view text, double size, double width) {
   std::vector<std::string> lines;
   std::string line;

@@ -144,6 +144,17 @@ TEST(AttentionPicture, BearsSizesOfZeroAndLongSentences) {
   EXPECT_EQ(count(attention_svg(wide), "q → k"), 60u);
 }
 
+// A whole sentence as a token: cut at the sides of the matrix, in full on hover.
+TEST(AttentionPicture, CutsLongLabels) {
+  AttentionFilm film = one_row({1});
+  const std::string sentence = "Following that John and Sandra travelled to the bedroom";
+  film.frames[0].sentences[0].panels[0].keys[0] = sentence;
+  const std::string svg = attention_svg(film);
+  EXPECT_EQ(count(svg, ">" + sentence + "<"), 0u);
+  EXPECT_EQ(count(svg, ">Following that John and "), 1u);
+  EXPECT_EQ(count(svg, "q → " + sentence + ": 1.0000"), 1u);
+}
+
 TEST(AttentionPicture, RefusesWhatIsNotThere) {
   AttentionPictureOptions options;
   options.panel = 1;

@@ -75,6 +75,16 @@ TEST(StrokeFont, ComposedAndDecomposedTextAreTheSame) {
   EXPECT_EQ(text_width("", 10), 0);
 }
 
+TEST(StrokeFont, CutsWhatIsTooWide) {
+  EXPECT_EQ(cut_text("thảm", 10, 100), "thảm");
+  const std::string cut = cut_text("Mary went to the kitchen", 10, 60);
+  EXPECT_LE(text_width(cut, 10), 60);
+  EXPECT_EQ(cut.substr(0, 4), "Mary");
+  EXPECT_EQ(cut.substr(cut.size() - 3), "…");
+  EXPECT_EQ(cut_text("me\u0302\u0323t me\u0302\u0323t", 10, text_width("mệt…", 10)), "me\u0302\u0323t…");
+  EXPECT_EQ(cut_text("thảm", 10, 0), "…");
+}
+
 TEST(StrokeFont, WrapsAtSpaces) {
   const auto lines = wrap_text("một hai ba bốn năm", 10, text_width("một hai ba", 10) + 1);
   ASSERT_EQ(lines.size(), 2u);

@@ -3,16 +3,24 @@
 // A module is a plain struct with an operator() and one member function that names what it is made of:
 //
 //   struct Perceptron {
-//     Perceptron(Rng& rng) : hidden(2, 8, rng), output(8, 1, rng) {}
-//     Perceptron(Cloning& c, const Perceptron& from) : hidden(c(from.hidden)), output(c(from.output)) {}  //
-//     for clone() Tensor operator()(const Tensor& x) const { return output(tanh(hidden(x))); } template
-//     <class F> void visit(F&& f) { f("hidden", hidden); f("output", output); } nn::Linear hidden, output;
+//     explicit Perceptron(Rng& rng) : hidden(2, 8, rng), output(8, 1, rng) {}
+//     Perceptron(Cloning& c, const Perceptron& from)  // for clone()
+//         : hidden(c(from.hidden)), output(c(from.output)) {}
+//
+//     Tensor operator()(const Tensor& x) const { return output(tanh(hidden(x))); }
+//     template <class F>
+//     void visit(F&& f) {
+//       f("hidden", hidden);
+//       f("output", output);
+//     }
+//
+//     nn::Linear hidden, output;
 //   };
 //
 // Named are its Parameters, Probes, Rngs, Modes and submodules; a vector, array, optional or unique_ptr of
 // modules counts as one ("layers" with three elements gives layers.0, layers.1, layers.2). visit only names:
 // it must change nothing. Modules are moved, not copied (two that share their numbers are rarely what was
-// meant); clone() copies.
+// meant); clone() copies. Like a graph, a module belongs to the thread that made it.
 #pragma once
 
 #include <array>

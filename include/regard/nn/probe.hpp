@@ -20,7 +20,6 @@ namespace detail {
 /// Something attached to a probe. An undefined result leaves the value (or the gradient) as it is.
 struct Interception {
   std::function<Tensor(const std::string& name, const Tensor& value)> call;
-  bool replaces = false;     ///< it returns Tensors
   bool on_gradient = false;  ///< it is called with gradients
 };
 struct ProbeState;
@@ -60,9 +59,6 @@ class Probe {
 
   /// Whether anything is attached: a module may take a faster way where nobody looks.
   [[nodiscard]] bool watched() const;
-  /// Whether something attached may change the value or see its gradient: the value must then be part of the
-  /// graph.
-  [[nodiscard]] bool intervenes() const;
 
  private:
   friend class detail::AttachmentPlace;
@@ -89,7 +85,7 @@ Interception make_interception(F f) {
       return f(path, value), Tensor();
     }};
   } else {
-    return {std::move(f), true};
+    return {std::move(f)};
   }
 }
 
