@@ -149,22 +149,26 @@ TEST_F(Safetensors, EveryTruncationIsAnError) {
   EXPECT_THROWS_WITH(load_bytes(bytes + '\0'), IoError, "the tensors end at byte");
 }
 
+// Each bit turned over, and each byte turned into what means something in a header.
 TEST_F(Safetensors, EveryChangedByteIsAnErrorOrAValue) {
   const std::string bytes = saved({{"w", tensor({{1, 2}})}, {"ok", tensor({true}, boolean)}}, {{"a", "b"}});
-  std::size_t refused = 0, read = 0;
-  for (std::size_t place = 0; place < bytes.size(); ++place)
-    for (int value = 0; value < 256; ++value) {
-      std::string changed = bytes;
-      changed[place] = static_cast<char>(value);
-      try {
-        for (const auto& [name, tensor] : load_bytes(changed).tensors) EXPECT_LE(tensor.numel(), 17);
-        ++read;
-      } catch (const IoError&) {
-        ++refused;
-      }
+  std::size_t tried = 0, refused = 0;
+  const auto attempt = [&](std::size_t place, char value) {
+    std::string changed = bytes;
+    changed[place] = value;
+    ++tried;
+    try {
+      for (const auto& [name, tensor] : load_bytes(changed).tensors) EXPECT_LE(tensor.numel(), 17) << name;
+    } catch (const IoError&) {
+      ++refused;
     }
-  EXPECT_EQ(refused + read, 256 * bytes.size());
-  EXPECT_GT(refused, read / 4);
+  };
+  for (std::size_t place = 0; place < bytes.size(); ++place) {
+    for (int bit = 0; bit < 8; ++bit) attempt(place, static_cast<char>(bytes[place] ^ (1 << bit)));
+    for (const char sign : std::string("\"{}[],:\\-9")) attempt(place, sign);
+  }
+  EXPECT_GT(refused, tried / 2);
+  EXPECT_LT(refused, tried);  // the numbers themselves may be anything
 }
 
 TEST_F(Safetensors, RefusesADuplicateKeyByItsName) {
