@@ -7,6 +7,7 @@
 #include <regard/blas.hpp>
 #include <regard/dtype.hpp>
 #include <regard/error.hpp>
+#include <regard/gradcheck.hpp>
 #include <regard/io/safetensors.hpp>
 #include <regard/loss.hpp>
 #include <regard/mask.hpp>

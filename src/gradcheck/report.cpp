@@ -1,0 +1,90 @@
+// What a report says, in words.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <regard/error.hpp>
+#include <regard/gradcheck.hpp>
+
+namespace regard {
+namespace {
+
+bool is_accepted(const GradientReport& report, Verdict verdict) {
+  return verdict == Verdict::ok ||
+         std::find(report.accepted.begin(), report.accepted.end(), verdict) != report.accepted.end();
+}
+
+bool is_better(const GradientFinding& a, const GradientFinding& b) {
+  return a.verdict != b.verdict ? a.verdict < b.verdict : a.relative < b.relative;
+}
+
+}  // namespace
+
+const char* name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::ok:
+      return "ok";
+    case Verdict::vacuous:
+      return "vacuous";
+    case Verdict::precision_limited:
+      return "precision limited";
+    case Verdict::kink:
+      return "kink";
+    case Verdict::not_connected:
+      return "not connected";
+    case Verdict::nondeterministic:
+      return "nondeterministic";
+    case Verdict::wrong:
+      return "wrong";
+  }
+  return "?";
+}
+
+Verdict GradientReport::verdict() const {
+  return findings.empty() ? Verdict::ok : worst().verdict;
+}
+
+bool GradientReport::ok() const {
+  return std::all_of(findings.begin(), findings.end(),
+                     [this](const GradientFinding& f) { return is_accepted(*this, f.verdict); });
+}
+
+const GradientFinding& GradientReport::worst() const {
+  if (findings.empty()) throw ValueError("gradient report: nothing was checked, so nothing is the worst");
+  return *std::max_element(findings.begin(), findings.end(), is_better);
+}
+
+std::string to_string(const GradientFinding& f) {
+  const std::string order = f.order == 1 ? "" : f.order == 2 ? ", second order" : ", third order";
+  std::string text = fmt::format("{}: {}{}", f.where, name(f.verdict), order);
+  if (f.checked > 0 && f.verdict != Verdict::nondeterministic) {
+    text += fmt::format("\n  analytic {:.10g}, numeric {:.10g}, {:.2e} apart, relative {:.2e}, {:.3g} ulp",
+                        f.analytic, f.numeric, f.absolute, f.relative, f.ulps);
+    text += fmt::format("\n  step {:.2e}, the numeric value errs by about {:.1e}", f.step, f.error);
+    if (std::isfinite(f.remainder_order))
+      text += fmt::format(", remainder of order {:.2f}", f.remainder_order);
+    if (f.checked > 1) text += fmt::format("; {} of {} coordinates not ok", f.failed, f.checked);
+  }
+  return f.note.empty() ? text : text + "\n  " + f.note;
+}
+
+std::string to_string(const GradientReport& report) {
+  std::string text =
+      fmt::format("gradients: {} ({})\n", report.ok() ? "ok" : name(report.verdict()),
+                  report.coverage == Coverage::fast ? "random directions" : "every coordinate");
+  for (const GradientFinding& f : report.findings) {
+    if (f.verdict == Verdict::ok && f.note.empty()) {
+      text += fmt::format("{}: ok{}, {:.2e} apart, relative {:.1e}\n", f.where,
+                          f.order == 1   ? ""
+                          : f.order == 2 ? ", second order"
+                                         : ", third order",
+                          f.absolute, f.relative);
+    } else {
+      text += to_string(f) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace regard
