@@ -104,7 +104,7 @@ struct BackwardOptions {
 
 /// Adds dL/dp to the gradient of every trainable Parameter p that `loss` depends on.
 /// GraphError: the loss depends on nothing that requires a gradient; it is not a scalar and there is no seed;
-/// the graph was already freed by an earlier walk.
+/// the graph was already freed by an earlier walk. A backward that throws adds nothing to any gradient.
 void backward(const Tensor& loss, const BackwardOptions& options = {});
 
 struct GradOptions {

@@ -1,7 +1,8 @@
 // Every differentiable function, one prototype each, and the few that have no gradient.
 //
 // All follow NumPy's broadcasting where they take several tensors. Floats of one dtype go together; mixing
-// float32 and float64 is a DTypeError that names both (use .to()). A plain number takes the tensor's dtype.
+// float32 and float64 is a DTypeError that names both (use .to()). A plain number takes the tensor's dtype
+// (DTypeError for a fraction and an int64 tensor).
 // Negative axes count from the end. Every rule is itself differentiable, to any order.
 #pragma once
 

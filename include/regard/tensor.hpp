@@ -89,7 +89,7 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 // ---- making tensors ------------------------------------------------------------------------------------
 
-/// Numbers in nested braces: tensor({{1, 2}, {3, 4}}) is 2 x 2.
+/// Numbers in nested braces: tensor({{1, 2}, {3, 4}}) is 2 x 2. Kept as double: integers above 2^53 need from_vector.
 class NestedList {
  public:
   NestedList(double value) : value_(value) {}  // NOLINT: implicit on purpose, so that braces read as numbers
@@ -109,7 +109,8 @@ class NestedList {
   bool is_list_ = false;
 };
 
-/// Nested lists; ShapeError when they are ragged.
+/// Nested lists; ShapeError when they are ragged. An int64 tensor cuts fractions off, as NumPy does; ValueError for
+/// what does not fit int64.
 [[nodiscard]] Tensor tensor(std::initializer_list<NestedList> values, DType dtype = float64);
 /// Rank 0.
 [[nodiscard]] Tensor scalar(double value, DType dtype = float64);

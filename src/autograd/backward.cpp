@@ -125,9 +125,10 @@ Entry Walk::next() {
 }
 
 Tensor Walk::apply_hooks(const Node& node, Tensor dy) const {
-  const std::vector<std::shared_ptr<GradientHook>> hooks = node.extras->hooks;  // a hook may remove itself
+  const std::vector<std::shared_ptr<GradientHook>> hooks = node.extras->hooks;  // a hook may add another
   for (const std::shared_ptr<GradientHook>& hook : hooks) {
-    const Tensor replaced = (*hook)(dy);
+    const GradientHook call = *hook;  // which stays alive when the hook removes itself
+    const Tensor replaced = call(dy);
     if (!replaced.defined()) continue;
     if (replaced.shape() != dy.shape() || replaced.dtype() != dy.dtype())
       fail(what_, "a hook on " + describe(node) + " returned " + name(replaced.dtype()) + " " +
@@ -273,11 +274,16 @@ void backward(const Tensor& loss, const BackwardOptions& options) {
   const Recording recording(options.create_graph);
   Walk walk("backward", options.retain_graph || options.create_graph);
   walk.add(loss, seed);
+  std::vector<Entry> arrived;  // added to the Parameters when all is well: a backward that throws adds nothing
   while (!walk.done()) {
-    const Entry entry = walk.next();
+    Entry entry = walk.next();
     const Node& node = *node_of(entry.y);
-    if (node.extras && node.extras->cell) accumulate(node.extras->cell->gradient, entry.dy);
     walk.expand(entry);
+    if (node.extras && node.extras->cell) arrived.push_back(std::move(entry));
+  }
+  for (Entry& entry : arrived) {
+    ParameterCell* cell = node_of(entry.y)->extras->cell;  // null if a hook let go of the Parameter
+    if (cell) accumulate(cell->gradient, entry.dy);
   }
 }
 

@@ -141,6 +141,13 @@ Tensor gelu_tanh_dx(const Vjp& at) {
   return at.dy * ((t + 1.0) * 0.5 + (x * 0.5) * (1.0 - square(t)) * ((square(x) * (3 * k) + 1.0) * c));
 }
 
+// A number takes the tensor's dtype; what int64 would cut off is refused.
+void require_number_fits(const char* op, const Tensor& x, double value) {
+  if (x.dtype() != int64 || (std::trunc(value) == value && std::abs(value) < 9223372036854775808.0)) return;  // 2^63
+  throw DTypeError(std::string(op) + ": " + to_string(scalar(value)) + " is no whole number, but the tensor int64 " +
+                   to_string(x.shape()) + " holds only such (of 63 bits); convert it with .to(float64)");
+}
+
 void require_fits_int64(const Tensor& x) {
   const double limit = 9223372036854775808.0;  // 2^63
   const Tensor inside = logical_and(greater_equal(x, scalar(-limit, x.dtype())), less(x, scalar(limit, x.dtype())));
@@ -192,8 +199,14 @@ Tensor logical_not(const Tensor& x) { return elementwise(logical_not_op, x); }
 Tensor isfinite(const Tensor& x) { return elementwise(isfinite_op, x); }
 Tensor isnan(const Tensor& x) { return elementwise(isnan_op, x); }
 
-Tensor add(const Tensor& a, double b) { return apply(add_scalar_op, {a}, a.shape(), a.dtype(), b); }
-Tensor multiply(const Tensor& a, double b) { return apply(multiply_scalar_op, {a}, a.shape(), a.dtype(), b); }
+Tensor add(const Tensor& a, double b) {
+  require_number_fits("add", a, b);
+  return apply(add_scalar_op, {a}, a.shape(), a.dtype(), b);
+}
+Tensor multiply(const Tensor& a, double b) {
+  require_number_fits("multiply", a, b);
+  return apply(multiply_scalar_op, {a}, a.shape(), a.dtype(), b);
+}
 Tensor power(const Tensor& a, double exponent) { return apply(power_scalar_op, {a}, a.shape(), a.dtype(), exponent); }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
@@ -210,6 +223,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
   if (broadcast_shapes(x.shape(), mask.shape(), "masked_fill") != x.shape())
     throw ShapeError("masked_fill: mask " + to_string(mask.shape()) + " does not fit x " + to_string(x.shape()) +
                      "; it must broadcast to x, not the other way round");
+  require_number_fits("masked_fill", x, value);
   return apply(masked_fill_op, {x, mask}, x.shape(), x.dtype(), value);
 }
 

@@ -7,6 +7,12 @@
 namespace regard {
 namespace {
 
+/// Toward zero, as NumPy converts.
+Size to_int64(double value) {
+  if (value >= -9223372036854775808.0 && value < 9223372036854775808.0) return static_cast<Size>(value);  // 2^63
+  throw ValueError("tensor: " + to_string(scalar(value)) + " does not fit int64");
+}
+
 /// Fills a new tensor with next(), converted to its dtype.
 template <class Next>
 Tensor filled(const Shape& shape, DType dtype, Next next) {
@@ -18,7 +24,7 @@ Tensor filled(const Shape& shape, DType dtype, Next next) {
     switch (dtype) {
       case DType::float32: array.as<float>()[i] = static_cast<float>(value); break;
       case DType::float64: array.as<double>()[i] = value; break;
-      case DType::int64: array.as<Size>()[i] = static_cast<Size>(value); break;
+      case DType::int64: array.as<Size>()[i] = to_int64(value); break;
       case DType::boolean: array.as<bool>()[i] = value != 0; break;
     }
   }

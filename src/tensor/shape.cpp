@@ -49,12 +49,13 @@ void Sizes::erase(int at) {
 
 Size numel(const Shape& shape) {
   Size count = 1;
-  bool overflow = false;
+  bool overflow = false, nothing = false;
   for (const Size extent : shape) {
     if (extent < 0) throw ShapeError("shape: " + to_string(shape) + " has a negative extent");
-    if (extent == 0) return 0;
+    nothing = nothing || extent == 0;
     overflow = overflow || __builtin_mul_overflow(count, extent, &count);
   }
+  if (nothing) return 0;
   if (overflow) throw ShapeError("shape: " + to_string(shape) + " has more elements than fit 63 bits");
   return count;
 }
@@ -70,7 +71,8 @@ Strides contiguous_strides(const Shape& shape) {
   Size step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     strides[i] = step;
-    step *= std::max<Size>(shape[i], 1);
+    // Only where there are no elements, and so no steps, can it overflow.
+    if (__builtin_mul_overflow(step, std::max<Size>(shape[i], 1), &step)) step = 0;
   }
   return strides;
 }

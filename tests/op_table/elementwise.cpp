@@ -108,9 +108,9 @@ void add_choosing_rows(Rows& rows) {
   rows.push_back(row);
 
   row.name = "masked_fill";
-  row.call = [](Inputs x) { return masked_fill(x[0], x[1], 2.5); };
+  row.call = [](Inputs x) { return masked_fill(x[0], x[1], -2); };
   row.twin = [](PlainInputs x) {
-    return fill(x[0].shape, [&](const Index& i) { return x[1].broadcast_at(i) != 0 ? 2.5 : x[0].at(i); });
+    return fill(x[0].shape, [&](const Index& i) { return x[1].broadcast_at(i) != 0 ? -2 : x[0].at(i); });
   };
   row.samples = {
       {real({3, 4}), mask({3, 4})},
