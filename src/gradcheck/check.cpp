@@ -186,7 +186,7 @@ GradientFinding Check::judge(double analytic, double size, double natural, const
 
 Check::Measured Check::measure(Line line, double analytic, double size, std::optional<double> step) const {
   const Sample origin = line.at(0);
-  const double natural = magnitude_ / line.scale();
+  const double natural = std::max(magnitude_, problem_.magnitude) / line.scale();
   const double resolution = tolerance_ * std::max(std::fabs(analytic), size);
   if (!step || options_.formula == Formula::taylor) {
     const Slope s = sweep(line, origin, options_.formula, analytic, resolution);
@@ -194,7 +194,8 @@ Check::Measured Check::measure(Line line, double analytic, double size, std::opt
   }
   const Slope quick = slope_at(line, origin, *step, options_.formula);
   const GradientFinding at_step = judge(analytic, size, natural, quick);
-  if (at_step.verdict == Verdict::ok && quick.exact && quick.moved && !quick.curved) return {at_step, true};
+  if (at_step.verdict == Verdict::ok && quick.exact && !quick.curved && (quick.moved || analytic == 0))
+    return {at_step, quick.moved};
 
   const Slope best = sweep(line, origin, options_.formula, analytic, resolution);
   const GradientFinding at_best = judge(analytic, size, natural, best);
@@ -293,8 +294,9 @@ void Check::settle(std::size_t i, Measured& m) {
     f.note = "no gradient reached it, but the output depends on it; " + where_cut(problem_, i);
   }
   if (m.moved || f.verdict >= Verdict::not_connected) return;
-  // Coordinates move little; only the sweep along a direction shows that nothing moves the output.
-  if (options_.coverage == Coverage::slow && along_direction(i).moved) return;
+  // Small steps move little; only a sweep shows that nothing moves the output.
+  Line line = line_along(i, random_direction(problem_.values[i].numel(), rng_));
+  if (sweep(line, line.at(0), Formula::central, 0, 0).moved) return;
   // A second derivative that is zero says that f is linear, which is as good as any other.
   f.verdict = problem_.order == 1 ? Verdict::vacuous : Verdict::ok;
   f.note = std::string("the output did not move in any direction tried") +

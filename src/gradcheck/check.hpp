@@ -17,12 +17,12 @@ class Check {
 
   /// Appends one finding per input, or those that say why there is none (nondeterministic).
   void run(std::vector<GradientFinding>& findings);
-  /// jvp against the same differences; the problem must be plain.
+  /// jvp against the same differences, if can_push().
   GradientFinding check_jvp();
 
-  const Problem& problem() const { return problem_; }
-  /// A random cotangent of the output.
-  Tensor cotangent() const { return tensor_of(w_, output_); }
+  bool can_push() const { return problem_.plain != nullptr; }
+  /// What the next order checks.
+  Problem derivative() const { return problem_.derivative(tensor_of(w_, output_), magnitude_); }
 
  private:
   struct Measured {

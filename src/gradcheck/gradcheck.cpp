@@ -30,8 +30,8 @@ GradientReport check(Problem problem, const GradientCheckOptions& options) {
     Check one(std::move(problem), options);
     one.run(report.findings);
     if (report.verdict() == Verdict::nondeterministic || order == options.order) return report;
-    if (order == 1 && one.problem().plain) report.findings.push_back(one.check_jvp());
-    problem = one.problem().derivative(one.cotangent());
+    if (order == 1 && one.can_push()) report.findings.push_back(one.check_jvp());
+    problem = one.derivative();
   }
 }
 

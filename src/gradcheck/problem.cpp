@@ -1,5 +1,6 @@
 #include "gradcheck/problem.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -78,13 +79,14 @@ Tensor Problem::evaluate(const Tensors& at) const {
   return f(leaves(at)).detach();
 }
 
-Problem Problem::derivative(const Tensor& seed) const {
+Problem Problem::derivative(const Tensor& seed, double magnitude_of_f) const {
   Problem next;
   next.names = names;
   next.names.push_back(order == 1 ? "seed" : "seed of order " + std::to_string(order));
   next.values = values;
   next.values.push_back(seed);
   next.order = order + 1;
+  next.magnitude = std::max(magnitude, magnitude_of_f);
   next.leaves = [inner = leaves](const Tensors& at) {
     Tensors all = inner(Tensors(at.begin(), at.end() - 1));
     all.push_back(variable(at.back()));

@@ -21,11 +21,12 @@ struct Problem {
   std::function<Tensor(const Tensors& leaves)> f;
   FunctionOfMany plain;  ///< f of values alone, for jvp; empty for Parameters
   int order = 1;
+  double magnitude = 0;  ///< of the function whose derivative this is: its rounding is in the derivative's
 
   /// f at these values, outside any graph.
   Tensor evaluate(const Tensors& at) const;
   /// The function (values, seed) -> gradients of <seed, f> with respect to all values, one after another.
-  Problem derivative(const Tensor& seed) const;
+  Problem derivative(const Tensor& seed, double magnitude_of_f) const;
 };
 
 struct Analytic {

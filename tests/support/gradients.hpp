@@ -1,4 +1,4 @@
-// Gradients against difference quotients, coordinate by coordinate, in float64.
+// check_gradients() as the tests of operations use it: every coordinate of every float64 input, to 1e-8.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 namespace regard::test {
 
 struct GradientOptions {
-  /// Relative to the larger of |analytic|, |numeric| and 1. A central difference over five points errs by
-  /// about epsilon^(4/5) = 3e-13 times the size of the derivatives involved; 1e-8 leaves room for a fifth
-  /// derivative that is 1e4 times the first, and still sees a formula that is wrong in its eighth digit.
+  /// Relative. A central difference over five points errs by about epsilon^(4/5) = 3e-13 times the size of
+  /// the derivatives involved; 1e-8 leaves room for a fifth derivative that is 1e4 times the first, and still
+  /// sees a formula that is wrong in its eighth digit.
   double tolerance = 1e-8;
   /// Inputs that are not differentiated (besides those that are not float64).
   std::vector<std::size_t> constants;
@@ -21,12 +21,12 @@ struct GradientOptions {
   std::uint64_t seed = 20;
 };
 
-/// Is the gradient of sum(w · f(inputs)) with respect to every element of every float64 input what a
-/// difference quotient says? The message names input, element, analytic and numeric value. f must not depend
-/// on anything else that changes, and be smooth within 0.2 % of each input.
+/// Is the gradient of sum(w · f(inputs)) with respect to every element of every float64 input what difference
+/// quotients say? The message is the checker's report. f must not depend on anything else that changes.
 ::testing::AssertionResult gradients_agree(const FunctionOfMany& f, const Tensors& inputs,
                                            const GradientOptions& options = {});
-/// The same for the gradient itself, with respect to the inputs and to the seed of the first walk.
+/// The same for the gradient itself as well, with respect to the inputs and to the seed of the first walk,
+/// and for jvp.
 ::testing::AssertionResult second_order_agrees(const FunctionOfMany& f, const Tensors& inputs,
                                                const GradientOptions& options = {});
 

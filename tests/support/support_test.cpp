@@ -38,8 +38,7 @@ TEST(GradientChecker, RejectsARuleThatIsWrongByOnePartInTenMillion) {
   const Tensor x = tensor({0.5, 1, 2});
   const auto first = gradients_agree(square_with_error(1e-7), {x});
   EXPECT_FALSE(first);
-  EXPECT_NE(std::string(first.message()).find("input 0 [3] at [2] (value 2): analytic"), std::string::npos)
-      << first.message();
+  EXPECT_NE(std::string(first.message()).find("x0[2]: wrong"), std::string::npos) << first.message();
 }
 
 TEST(GradientChecker, RejectsASecondDerivativeThatIsLost) {
