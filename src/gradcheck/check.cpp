@@ -33,16 +33,17 @@ std::vector<double> random_direction(Size count, Rng& rng) {
   return d;
 }
 
-double product(const std::vector<double>& a, const std::vector<double>& b) {
-  long double sum = 0;
-  for (std::size_t j = 0; j < b.size(); ++j)
-    if (b[j] != 0) sum += static_cast<long double>(a[j]) * static_cast<long double>(b[j]);
-  return static_cast<double>(sum);
-}
-
-double norm(const std::vector<double>& a) {
-  return std::sqrt(product(a, a));
-}
+/// Σ a·b, and the root of Σ (a·b)²: how large it is if nothing cancels. What b leaves out may be NaN in a.
+struct Product {
+  Product(const std::vector<double>& a, const std::vector<double>& b) {
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const double term = b[j] == 0 ? 0 : a[j] * b[j];
+      value += term;
+      size = std::hypot(size, term);
+    }
+  }
+  double value = 0, size = 0;
+};
 
 /// The largest |a - b|, 0 where they are the same bits or both NaN; infinite where only one is finite.
 double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
@@ -95,51 +96,48 @@ void Check::run(std::vector<GradientFinding>& findings) {
 
 bool Check::is_deterministic(const Tensor& w, std::vector<GradientFinding>& findings) const {
   const Analytic again = analytic_gradients(problem_, w);
-  GradientFinding finding;
-  finding.order = problem_.order;
-  finding.verdict = Verdict::nondeterministic;
-  const auto report = [&](const std::string& what, double by, const std::string& note) {
-    if (by == 0) return;
-    finding.input = finding.where = what;
-    finding.absolute = by;
-    finding.note =
-        fmt::format("{} by up to {:.3g}; {}", note, by,
-                    "is there an Rng that advances (dropout in training), or state that f changes?");
-    findings.push_back(finding);
+  const auto repeats = [&](const std::string& what, const char* how, const std::vector<double>& a,
+                           const std::vector<double>& b) {
+    const double apart = largest_difference(a, b);
+    if (apart == 0) return true;
+    findings.emplace_back();
+    GradientFinding& f = findings.back();
+    f.input = f.where = what;
+    f.order = problem_.order;
+    f.verdict = Verdict::nondeterministic;
+    f.absolute = apart;
+    f.note =
+        fmt::format("{} differ by up to {:.3g}; is there an Rng that advances (dropout in training), or {}",
+                    how, apart, "state that f changes?");
+    return false;
   };
-  report("the output",
-         largest_difference(numbers_of(output_), numbers_of(problem_.evaluate(problem_.values))),
-         "two calls with the same inputs differ");
-  if (findings.empty() || findings.back().verdict != Verdict::nondeterministic)
-    report("the output", largest_difference(numbers_of(output_), numbers_of(analytic_.output)),
-           "with recording on and off, the values differ");
+  const std::vector<double> y = numbers_of(output_);
+  bool same = repeats("the output", "two calls with the same inputs", y,
+                      numbers_of(problem_.evaluate(problem_.values))) &&
+              repeats("the output", "values with recording on and off", y, numbers_of(analytic_.output));
   for (std::size_t i = 0; i < problem_.values.size(); ++i)
-    report(problem_.names[i], largest_difference(analytic_.gradients[i], again.gradients[i]),
-           "two gradients at the same inputs differ");
-  return findings.empty() || findings.back().verdict != Verdict::nondeterministic;
+    same = repeats(problem_.names[i], "two gradients at the same inputs", analytic_.gradients[i],
+                   again.gradients[i]) &&
+           same;
+  return same;
 }
 
 GradientFinding Check::judge(double analytic, double size, double natural, const Slope& s) const {
-  GradientFinding f;
+  GradientFinding f = s;
   f.order = problem_.order;
+  f.checked = 1;
   f.analytic = analytic;
-  f.numeric = s.numeric;
   f.absolute = std::fabs(analytic - s.numeric);
   const double larger = std::max(std::fabs(analytic), std::fabs(s.numeric));
   f.relative = larger > 0 ? f.absolute / larger : 0;
   f.ulps = larger > 0 ? f.absolute / (epsilon_ * std::exp2(std::floor(std::log2(larger)))) : 0;
-  f.error = s.error;
-  f.step = s.step;
   f.tolerance = tolerance_;
-  f.left = s.left;
-  f.right = s.right;
-  f.remainder_order = s.remainder_order;
-  f.curve = s.curve;
 
   const double scale = std::max(larger, size);
   const auto say = [&f](Verdict verdict, std::string note) {
     f.verdict = verdict;
     f.note = std::move(note);
+    f.failed = 1;
     return f;
   };
   if (!std::isfinite(analytic)) return say(Verdict::wrong, "the gradient is not finite where the output is");
@@ -204,8 +202,8 @@ Check::Measured Check::measure(Line line, double analytic, double size, std::opt
     return {at_best, best.moved};
   GradientFinding limited = at_step;
   limited.verdict = Verdict::precision_limited;
+  limited.failed = 1;
   limited.curve = best.curve;
-  limited.tolerance = tolerance_;
   limited.note = fmt::format(
       "the step {:.3g} {}; with a step of {:.3g} the difference is {:.2g}, and a tolerance of {:.1g} "
       "meaningful",
@@ -222,13 +220,9 @@ Line Check::line_along(std::size_t i, std::vector<double> direction) const {
 
 Check::Measured Check::along_direction(std::size_t i) {
   const Line line = line_along(i, random_direction(problem_.values[i].numel(), rng_));
-  const std::vector<double>& g = analytic_.gradients[i];
-  std::vector<double> terms = line.direction()[i];
-  for (std::size_t j = 0; j < terms.size(); ++j) terms[j] = terms[j] == 0 ? 0 : terms[j] * g[j];
-  Measured m = measure(line, product(g, line.direction()[i]), norm(terms), options_.step);
+  const Product product(analytic_.gradients[i], line.direction()[i]);
+  Measured m = measure(line, product.value, product.size, options_.step);
   m.finding.where = problem_.names[i] + " along a random direction";
-  m.finding.checked = 1;
-  m.finding.failed = m.finding.verdict == Verdict::ok ? 0 : 1;
   return m;
 }
 
@@ -251,7 +245,7 @@ Check::Measured Check::along_coordinates(std::size_t i) const {
     const double step = options_.step.value_or(std::exp2(std::floor(std::log2(best * spread))));
     Measured m = measure(line_along(i, std::move(direction)), g[j], size, step);
     m.finding.where = problem_.names[i] + place_in(static_cast<Size>(j), x.shape());
-    failed += m.finding.verdict == Verdict::ok ? 0 : 1;
+    failed += m.finding.failed;
     const bool moved = worst.moved || m.moved;
     if (j == 0 || is_worse(m.finding, worst.finding)) worst = std::move(m);
     worst.moved = moved;
@@ -311,14 +305,11 @@ GradientFinding Check::check_jvp() {
   for (std::size_t i = 0; i < problem_.values.size(); ++i)
     tangents.push_back(tensor_of(line.direction()[i], problem_.values[i]));
   const std::vector<double> pushed = numbers_of(jvp(problem_.plain, problem_.values, tangents).tangent);
-  std::vector<double> terms = w_;
-  for (std::size_t e = 0; e < terms.size(); ++e) terms[e] = w_[e] == 0 ? 0 : w_[e] * pushed[e];
-  Measured m = measure(line, product(pushed, w_), norm(terms), options_.step);
+  const Product product(pushed, w_);
+  Measured m = measure(line, product.value, product.size, options_.step);
   m.finding.input = "jvp";
   m.finding.where = "jvp along a random direction of all inputs";
   m.finding.order = 2;
-  m.finding.checked = 1;
-  m.finding.failed = m.finding.verdict == Verdict::ok ? 0 : 1;
   return m.finding;
 }
 

@@ -41,18 +41,16 @@ class Line {
   double scale_ = 1;
 };
 
-/// What differences say about the slope at t = 0.
-struct Slope {
-  double numeric = not_a_number;
-  double error = std::numeric_limits<double>::infinity();  ///< estimated
-  double step = 0;
-  double left = not_a_number, right = not_a_number;
+/// What differences say about the slope at t = 0: the numeric fields of a finding, and what they rest on.
+struct Slope : GradientFinding {
+  Slope() {
+    numeric = left = right = remainder_order = not_a_number;
+    error = std::numeric_limits<double>::infinity();
+  }
   bool exact = false;   ///< the step did not vanish in x
   bool moved = false;   ///< the function changed by more than rounding
   bool kinked = false;  ///< left and right slopes keep apart however small the step
   bool curved = false;  ///< left and right slopes differ by much at this step: a sweep tells why
-  double remainder_order = not_a_number;  ///< of the Taylor remainder against `analytic`
-  std::vector<StepError> curve;
 };
 
 /// At one step.

@@ -22,23 +22,9 @@ bool is_better(const GradientFinding& a, const GradientFinding& b) {
 }  // namespace
 
 const char* name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::ok:
-      return "ok";
-    case Verdict::vacuous:
-      return "vacuous";
-    case Verdict::precision_limited:
-      return "precision limited";
-    case Verdict::kink:
-      return "kink";
-    case Verdict::not_connected:
-      return "not connected";
-    case Verdict::nondeterministic:
-      return "nondeterministic";
-    case Verdict::wrong:
-      return "wrong";
-  }
-  return "?";
+  constexpr const char* names[] = {
+      "ok", "vacuous", "precision limited", "kink", "not connected", "nondeterministic", "wrong"};
+  return names[static_cast<int>(verdict)];
 }
 
 Verdict GradientReport::verdict() const {
@@ -56,9 +42,12 @@ const GradientFinding& GradientReport::worst() const {
 }
 
 std::string to_string(const GradientFinding& f) {
-  const std::string order = f.order == 1 ? "" : f.order == 2 ? ", second order" : ", third order";
-  std::string text = fmt::format("{}: {}{}", f.where, name(f.verdict), order);
-  if (f.checked > 0 && f.verdict != Verdict::nondeterministic) {
+  constexpr const char* orders[] = {"", ", second order", ", third order"};
+  std::string text = fmt::format("{}: {}{}", f.where, name(f.verdict), orders[f.order - 1]);
+  if (f.verdict == Verdict::ok)
+    return text + (f.note.empty() ? fmt::format(", {:.2e} apart, relative {:.1e}", f.absolute, f.relative)
+                                  : "; " + f.note);
+  if (f.checked > 0) {
     text += fmt::format("\n  analytic {:.10g}, numeric {:.10g}, {:.2e} apart, relative {:.2e}, {:.3g} ulp",
                         f.analytic, f.numeric, f.absolute, f.relative, f.ulps);
     text += fmt::format("\n  step {:.2e}, the numeric value errs by about {:.1e}", f.step, f.error);
@@ -73,17 +62,7 @@ std::string to_string(const GradientReport& report) {
   std::string text =
       fmt::format("gradients: {} ({})\n", report.ok() ? "ok" : name(report.verdict()),
                   report.coverage == Coverage::fast ? "random directions" : "every coordinate");
-  for (const GradientFinding& f : report.findings) {
-    if (f.verdict == Verdict::ok && f.note.empty()) {
-      text += fmt::format("{}: ok{}, {:.2e} apart, relative {:.1e}\n", f.where,
-                          f.order == 1   ? ""
-                          : f.order == 2 ? ", second order"
-                                         : ", third order",
-                          f.absolute, f.relative);
-    } else {
-      text += to_string(f) + "\n";
-    }
-  }
+  for (const GradientFinding& f : report.findings) text += to_string(f) + "\n";
   return text;
 }
 
