@@ -1,27 +1,10 @@
 #include "babi/command_line.hpp"
 
-#include <iostream>
-#include <stdexcept>
-
-#include <CLI/CLI.hpp>
-
-#include <regard/error.hpp>
+#include "common/flags.hpp"
 
 namespace babi {
-namespace {
 
-/// A flag whose text is read by `read`, which throws for a bad one.
-template <class T, class Read>
-CLI::Option* named(CLI::App& app, const char* flag, T& value, Read read, const char* help,
-                   const char* shown) {
-  return app
-      .add_option_function<std::string>(
-          flag, [&value, read](const std::string& text) { value = read(text); }, help)
-      ->default_str(shown);
-}
-
-}  // namespace
-
+using common::named_option;
 Parsed parse(int argc, char** argv) {
   Parsed parsed;
   CommandLine& line = parsed.command_line;
@@ -35,22 +18,22 @@ Parsed parse(int argc, char** argv) {
       "stories set aside\n"
       "from training; the test file is used once, for the run that was chosen.",
       "train_babi");
-  app.get_formatter()->column_width(34);
-  app.failure_message(CLI::FailureMessage::simple);
+  common::set_style(app);
 
   app.add_option("--data", line.data, "folder that holds en/ and en-10k/, or the files themselves")
       ->required();
   const auto task = app.add_option("--task", line.task, "11 (basic coreference) or 13 (compound coreference)")
                         ->check(CLI::IsMember({11, 13}))
                         ->capture_default_str();
-  named(app, "--size", line.size, size_of, "questions to train on: 1k or 10k", "1k");
-  const auto kind = named(
+  named_option(app, "--size", line.size, size_of, "questions to train on: 1k or 10k", "1k");
+  const auto kind = named_option(
       app, "--model", model.model, [](const std::string& text) { return model_of(text); },
-      "hops (a memory network) or window (self-attention to neighbours, then one hop)", "hops");
+      "hops (a memory network) or window (self-attention to neighbours, then one hop)", "window");
   const auto hops = app.add_option("--hops", model.hops, "how often the question reads, in the model hops")
                         ->capture_default_str();
   const auto width = app.add_option("--width", model.width, "of the embeddings")->capture_default_str();
-  const auto dtype = named(app, "--dtype", model.dtype, regard::parse_dtype, "float32 or float64", "float32");
+  const auto dtype =
+      named_option(app, "--dtype", model.dtype, regard::parse_dtype, "float32 or float64", "float32");
 
   app.add_option("--learning-rate", train.learning_rate, "of the first step; falls to 0 along a cosine")
       ->capture_default_str();
@@ -80,19 +63,11 @@ Parsed parse(int argc, char** argv) {
   app.add_option("--load", line.load, "take a saved model instead of training");
   app.add_flag("--json", line.json, "standard output is exactly one line, one JSON object");
   app.add_flag("--quiet", line.quiet, "no progress display");
-  app.footer(
-      "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (what there is has been written).");
 
-  try {
-    app.parse(argc, argv);
+  parsed.exit_code = common::parse_flags(app, argc, argv, [&] {
     check(model);
     check(train);
-  } catch (const CLI::ParseError& error) {
-    parsed.exit_code = app.exit(error) == 0 ? 0 : usage_error;
-  } catch (const std::exception& error) {
-    std::cerr << "train_babi: " << error.what() << "\nRun with --help for more information.\n";
-    parsed.exit_code = usage_error;
-  }
+  });
   for (const CLI::Option* flag : {task, kind, hops, width, dtype, seed})
     if (flag->count() > 0) line.named.push_back(flag->get_lnames().front());
   return parsed;

@@ -11,9 +11,6 @@
 
 namespace babi {
 
-/// The exit code of wrong usage.
-inline constexpr int usage_error = 2;
-
 struct CommandLine {
   std::string data;
   int task = 11;

@@ -15,7 +15,7 @@ enum class ModelKind { hops, window };
 
 /// What a model is made of: everything needed to build it again from a file of its numbers.
 struct ModelSettings {
-  ModelKind model = ModelKind::hops;
+  ModelKind model = ModelKind::window;
   std::int64_t hops = 3;  ///< of the model `hops`
   std::int64_t width = 32;
   std::int64_t words = 0;    ///< word ids, padding included
@@ -31,7 +31,7 @@ struct TrainSettings {
   std::int64_t steps = 3000;
   /// Share of the steps before softmax is switched on (Sukhbaatar et al. 2015, section 4.1). Without it the
   /// models sit on what simple guesses reach: the last sentence, or the last pronoun of the right gender.
-  double linear_start = 0.6;
+  double linear_start = 0.4;
   /// Chance of a gap before a sentence: the ages of the older ones grow by one (their "random noise").
   double age_gaps = 0.1;
   double clip_norm = 5;

@@ -18,6 +18,7 @@
 #include "babi/command_line.hpp"
 #include "babi/report.hpp"
 #include "babi/training.hpp"
+#include "common/exit_codes.hpp"
 #include "common/folder.hpp"
 #include "common/interrupt.hpp"
 #include "common/parallel.hpp"
@@ -138,10 +139,7 @@ int run(CommandLine line) {
   if (line.json) {
     fmt::print("{}\n", summary(outcome).dump());
   } else {
-    regard::study::TerminalPicture picture;
-    picture.colors = regard::study::terminal_colors(stdout);
-    picture.width = regard::study::terminal_width(stdout);
-    fmt::print("{}{}", report(outcome), show_stories(outcome, data, picture));
+    fmt::print("{}{}", report(outcome), show_stories(outcome, data, regard::study::terminal_picture(stdout)));
     if (!line.out.empty())
       fmt::print("\nPictures: {}/film.html, attention.png and curves.svg beside it\n", line.out);
   }
@@ -159,9 +157,9 @@ int main(int argc, char** argv) {
     return run(parsed.command_line);
   } catch (const std::invalid_argument& error) {  // flags that do not go with a file
     fmt::print(stderr, "train_babi: {}\n", error.what());
-    return usage_error;
+    return common::usage_exit;
   } catch (const std::exception& error) {
     fmt::print(stderr, "train_babi: {}\n", error.what());
-    return 1;
+    return common::failure_exit;
   }
 }

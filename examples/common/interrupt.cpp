@@ -3,6 +3,8 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "common/exit_codes.hpp"
+
 namespace common {
 namespace {
 

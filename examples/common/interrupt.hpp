@@ -5,9 +5,6 @@
 
 namespace common {
 
-/// The exit code of a program that was interrupted: 128 + SIGINT, as shells have it.
-inline constexpr int interrupted_exit = 130;
-
 /// From now on SIGINT sets the flag. A second one ends the process at once with interrupted_exit.
 void stop_on_interrupt();
 

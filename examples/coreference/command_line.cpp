@@ -1,28 +1,12 @@
 #include "coreference/command_line.hpp"
 
-#include <iostream>
 #include <stdexcept>
 
-#include <CLI/CLI.hpp>
-
-#include <regard/error.hpp>
+#include "common/flags.hpp"
 
 namespace coreference {
-namespace {
 
-constexpr int usage_error = 2;
-
-/// A flag whose text is read by `read`, which throws for a bad one.
-template <class T, class Read>
-CLI::Option* named(CLI::App& app, const char* flag, T& value, Read read, const char* help,
-                   std::string shown) {
-  return app
-      .add_option_function<std::string>(
-          flag, [&value, read](const std::string& text) { value = read(text); }, help)
-      ->default_str(std::move(shown));
-}
-
-}  // namespace
+using common::named_option;
 
 Parsed parse(int argc, char** argv) {
   Parsed parsed;
@@ -36,31 +20,33 @@ Parsed parse(int argc, char** argv) {
       "the\n"
       "last word, at thảm.",
       "train_coreference");
-  app.get_formatter()->column_width(34);
-  app.failure_message(CLI::FailureMessage::simple);
+  common::set_style(app);
 
-  const auto task_flag = named(app, "--task", model.task, task_of, "agreement, twist or mutual", "twist");
+  const auto task_flag =
+      named_option(app, "--task", model.task, task_of, "agreement, twist or mutual", "twist");
   const auto language =
-      named(app, "--language", model.language, language_of, "of the sentences: vi or en", "vi");
-  const auto model_flag = named(app, "--model", model.model, model_of,
-                                "who asks: raw (the pronoun), clause (pronoun .. predicate) or two-layer",
-                                "two-layer for the twist, raw for the others");
-  const auto mask = named(app, "--mask", model.mask, mask_of, "none or causal", "none");
+      named_option(app, "--language", model.language, language_of, "of the sentences: vi or en", "vi");
+  const auto model_flag =
+      named_option(app, "--model", model.model, model_of,
+                   "who asks: raw (the pronoun), clause (pronoun .. predicate) or two-layer",
+                   "two-layer for the twist, raw for the others");
+  const auto mask = named_option(app, "--mask", model.mask, mask_of, "none or causal", "none");
   const auto scores =
-      named(app, "--scores", model.scores, scores_of,
-            "learned (W_Q, W_K), shared (one matrix), embedding (x x^T) or uniform", "learned");
-  const auto positions = named(app, "--positions", model.positions, positions_of,
-                               "learned, sinusoidal, rope or relative", "learned");
+      named_option(app, "--scores", model.scores, scores_of,
+                   "learned (W_Q, W_K), shared (one matrix), embedding (x x^T) or uniform", "learned");
+  const auto positions = named_option(app, "--positions", model.positions, positions_of,
+                                      "learned, sinusoidal, rope or relative", "learned");
   const auto heads =
       app.add_option("--heads", model.heads, "attention heads per layer")->capture_default_str();
   const auto width = app.add_option("--width", model.width, "of the embeddings")->capture_default_str();
   const auto head_width =
       app.add_option("--head-width", model.head_width, "of queries and keys")->capture_default_str();
-  const auto dtype = named(app, "--dtype", model.dtype, regard::parse_dtype, "float64 or float32", "float64");
+  const auto dtype =
+      named_option(app, "--dtype", model.dtype, regard::parse_dtype, "float64 or float32", "float64");
 
   app.add_flag("--freeze-embeddings", train.freeze_embeddings, "train the projections only");
   app.add_flag("--shuffle-labels", train.shuffle_labels, "a control: labels of other sentences");
-  named(app, "--optimizer", train.optimizer, optimizer_of, "adam or sgd", "adam");
+  named_option(app, "--optimizer", train.optimizer, optimizer_of, "adam or sgd", "adam");
   app.add_option("--learning-rate", train.learning_rate, "step size")->capture_default_str();
   app.add_option("--batch", train.batch, "sentences per step")->capture_default_str();
   const auto steps = app.add_option("--steps", train.steps, "steps of training")->capture_default_str();
@@ -87,23 +73,15 @@ Parsed parse(int argc, char** argv) {
   app.add_option("--sentence", line.sentence, "show what the model attends to in a sentence of your own");
   app.add_flag("--json", line.json, "standard output is exactly one line, one JSON object");
   app.add_flag("--quiet", line.quiet, "no progress display");
-  app.footer(
-      "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (what there is has been written).");
 
-  try {
-    app.parse(argc, argv);
+  parsed.exit_code = common::parse_flags(app, argc, argv, [&] {
     if (model_flag->count() == 0) model.model = usual_model(model.task);
     if (line.page_language.empty()) line.page_language = code(model.language);
     if (line.seeds > 1 && (!line.save.empty() || !line.load.empty() || !line.sentence.empty()))
       throw std::invalid_argument(
           "--seeds trains several models: it does not go with --save, --load or --sentence");
     check(model, train);
-  } catch (const CLI::ParseError& error) {
-    parsed.exit_code = app.exit(error) == 0 ? 0 : usage_error;
-  } catch (const std::exception& error) {
-    std::cerr << "train_coreference: " << error.what() << "\nRun with --help for more information.\n";
-    parsed.exit_code = usage_error;
-  }
+  });
   line.continues_training = load->count() > 0 && steps->count() > 0;
   for (const CLI::Option* flag :
        {task_flag, language, model_flag, mask, scores, positions, heads, width, head_width, dtype})

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <fstream>
 #include <limits>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <regard/error.hpp>
 #include <regard/study/curves.hpp>
 #include <regard/study/film.hpp>
 #include <regard/study/heatmap.hpp>
+
+#include "common/folder.hpp"
 
 namespace coreference {
 namespace {
@@ -113,19 +111,6 @@ AttentionFilm page_film(const Result& result, bool vietnamese) {
   return film;
 }
 
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  const std::filesystem::path partial = path.string() + ".partial";
-  std::ofstream file(partial, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    throw regard::IoError("cannot write " + path.string());
-  }
-  std::filesystem::rename(partial, path);
-}
-
 std::string table_row(const char* name, const Score& score) {
   return fmt::format("  {:<11} {:>8.3f} {:>10.3f} {:>6.3f} {:>8.3f}\n", name, score.metrics.accuracy,
                      score.metrics.candidate_accuracy, score.metrics.mass, score.metrics.entropy);
@@ -211,21 +196,12 @@ std::string report(const std::vector<Result>& results) {
   return text;
 }
 
-void prepare_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw regard::IoError("cannot create folder " + folder.string() + ": " + error.message());
-  const std::filesystem::path probe = folder / ".writable";
-  if (!std::ofstream(probe)) throw regard::IoError("cannot write into folder " + folder.string());
-  std::filesystem::remove(probe, error);
-}
-
 void write_files(const std::filesystem::path& folder, const Result& result,
                  const std::string& page_language) {
-  prepare_folder(folder);
+  common::prepare_folder(folder);
   const AttentionFilm film = page_film(result, page_language == "vi");
   regard::study::write_frames(folder / "metrics.jsonl", result.film.frames);
-  write_text(folder / "summary.json", summary(result).dump(2) + "\n");
+  common::write_text(folder / "summary.json", summary(result).dump(2) + "\n");
 
   regard::study::CurvesOptions curves;
   curves.title = fmt::format("{} · {} · {} · seed {}", name(result.model.task), code(result.model.language),
@@ -249,7 +225,7 @@ void write_files(const std::filesystem::path& folder, const Result& result,
 
 void write_files(const std::filesystem::path& folder, const std::vector<Result>& results,
                  const std::string& page_language) {
-  prepare_folder(folder);
+  common::prepare_folder(folder);
   std::vector<regard::study::RunCurves> runs;
   for (const Result& result : results) {
     const std::string seed = std::to_string(result.train.seed);
@@ -260,7 +236,7 @@ void write_files(const std::filesystem::path& folder, const std::vector<Result>&
   curves.title = fmt::format("{} runs", runs.size());
   curves.language = page_language;
   regard::study::write_curves_svg(folder / "curves.svg", runs, curves);
-  write_text(folder / "summary.json", summary(results).dump(2) + "\n");
+  common::write_text(folder / "summary.json", summary(results).dump(2) + "\n");
 }
 
 }  // namespace coreference

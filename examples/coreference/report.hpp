@@ -21,9 +21,6 @@ std::string report(const Result& result);
 /// One line a run, and the medians.
 std::string report(const std::vector<Result>& results);
 
-/// Creates the folder, and makes sure that files can be written there. Throws regard::IoError.
-void prepare_folder(const std::filesystem::path& folder);
-
 /// metrics.jsonl, summary.json, curves.svg, attention.svg, attention.png and film.html. Each file is replaced
 /// as a whole or not at all. `page_language`: of the words in the pictures, "en" or "vi".
 void write_files(const std::filesystem::path& folder, const Result& result, const std::string& page_language);

@@ -1,10 +1,7 @@
 // Trains the demo's model and shows its attention forming. See --help.
-#include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <exception>
-#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +11,10 @@
 #include <regard/study/progress.hpp>
 #include <regard/study/terminal.hpp>
 
+#include "common/exit_codes.hpp"
+#include "common/folder.hpp"
+#include "common/interrupt.hpp"
+#include "common/parallel.hpp"
 #include "coreference/checkpoint.hpp"
 #include "coreference/command_line.hpp"
 #include "coreference/parse.hpp"
@@ -23,16 +24,8 @@
 namespace {
 
 using namespace coreference;  // NOLINT: a program
+using common::stop_requested;
 using nlohmann::ordered_json;
-
-constexpr int interrupted_exit = 130;
-
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may store to it");
-
-extern "C" void on_interrupt(int) {
-  if (stop_requested.exchange(true)) std::_Exit(interrupted_exit);  // the second time at once
-}
 
 /// A loaded file decides what the model is; a flag that says otherwise is an error.
 void take_settings_from_file(CommandLine& line) {
@@ -44,13 +37,6 @@ void take_settings_from_file(CommandLine& line) {
                                ", which holds a model with " + key + " " + in_file.at(key));
   line.model = loaded;
   if (!line.continues_training) line.train.steps = 0;
-}
-
-regard::study::TerminalPicture terminal_picture() {
-  regard::study::TerminalPicture picture;
-  picture.colors = regard::study::terminal_colors(stderr);
-  picture.width = regard::study::terminal_width(stderr);
-  return picture;
 }
 
 /// The watched sentences' rows of the readout layer, for the progress display.
@@ -70,7 +56,7 @@ Result train_one(TrainingRun& run, const CommandLine& line) {
   regard::study::ProgressOptions options;
   options.quiet = line.quiet || line.train.steps == 0;
   regard::study::Progress display(line.train.steps, options);
-  const regard::study::TerminalPicture picture = terminal_picture();
+  const regard::study::TerminalPicture picture = regard::study::terminal_picture(stderr);
   Result result = run.train(
       [&](const coreference::Progress& at) {
         const auto& measures = at.frame.measures;
@@ -79,7 +65,7 @@ Result train_one(TrainingRun& run, const CommandLine& line) {
                                    measures.at("accuracy"), measures.at("mass")),
                        attention_lines(at.frame, picture));
       },
-      &stop_requested);
+      &stop_requested());
   display.finish();
   return result;
 }
@@ -89,46 +75,28 @@ Result train_one(TrainingRun& run, const CommandLine& line) {
 std::vector<Result> train_many(const CommandLine& line) {
   const auto count = static_cast<std::size_t>(line.seeds);
   std::vector<Result> results(count);
-  std::vector<std::exception_ptr> errors(count);
-  std::atomic<std::size_t> next{0}, finished{0};
+  std::atomic<std::size_t> finished{0};
   std::atomic<std::int64_t> steps{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      try {
-        TrainSettings train = line.train;
-        train.seed += i;
-        TrainingRun run(line.model, train);
-        std::int64_t before = 0;
-        results[i] = run.train(
-            [&](const coreference::Progress& at) {
-              steps += at.step - before;
-              before = at.step;
-            },
-            &stop_requested);
-      } catch (...) {
-        errors[i] = std::current_exception();
-        stop_requested = true;
-      }
-      ++finished;
-    }
-  };
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t wanted = line.threads > 0 ? static_cast<std::size_t>(line.threads) : cores;
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < std::min(wanted, count); ++i) threads.emplace_back(work);
-
   regard::study::ProgressOptions options;
   options.quiet = line.quiet;
   regard::study::Progress display(line.train.steps * line.seeds, options);
-  while (finished < count) {
-    display.update(steps, fmt::format("{} of {} runs done", finished.load(), count));
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  for (std::thread& thread : threads) thread.join();
-  display.update(steps, fmt::format("{} of {} runs done", finished.load(), count));
+  const auto train = [&](std::size_t i) {
+    TrainSettings settings = line.train;
+    settings.seed += i;
+    TrainingRun run(line.model, settings);
+    std::int64_t before = 0;
+    results[i] = run.train(
+        [&](const coreference::Progress& at) {
+          steps += at.step - before;
+          before = at.step;
+        },
+        &stop_requested());
+    ++finished;
+  };
+  const auto show = [&] { display.update(steps, fmt::format("{} of {} runs done", finished.load(), count)); };
+  common::run_in_parallel(count, static_cast<std::size_t>(line.threads), train, show,
+                          [] { stop_requested() = true; });
   display.finish();
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
   return results;
 }
 
@@ -148,9 +116,7 @@ ordered_json answer_for(const Model& model, const Sentence& sentence) {
 
 void print_sentence(const Model& model, const Sentence& sentence) {
   const ordered_json answer = answer_for(model, sentence);
-  regard::study::TerminalPicture picture;
-  picture.colors = regard::study::terminal_colors(stdout);
-  picture.width = regard::study::terminal_width(stdout);
+  const regard::study::TerminalPicture picture = regard::study::terminal_picture(stdout);
   fmt::print("\n{}\n", sentence.text());
   const auto watched = watch(model, sentence);
   for (const auto& panel : watched.panels) {
@@ -170,21 +136,21 @@ void print_json(const ordered_json& json) {
 }
 
 int run_many(const CommandLine& line) {
-  if (!line.out.empty()) prepare_folder(line.out);
+  if (!line.out.empty()) common::prepare_folder(line.out);
   const std::vector<Result> results = train_many(line);
   if (!line.out.empty()) write_files(line.out, results, line.page_language);
   if (line.json)
     print_json(summary(results));
   else
     fmt::print("{}", report(results));
-  return stop_requested ? interrupted_exit : 0;
+  return stop_requested() ? common::interrupted_exit : 0;
 }
 
 int run_one(CommandLine line) {
   if (!line.load.empty()) take_settings_from_file(line);
   std::optional<Sentence> own;
   if (!line.sentence.empty()) own = parse_sentence(line.sentence, line.model.language);
-  if (!line.out.empty()) prepare_folder(line.out);
+  if (!line.out.empty()) common::prepare_folder(line.out);
 
   TrainingRun run(line.model, line.train);
   if (!line.load.empty()) load_model(line.load, run.model());
@@ -201,7 +167,7 @@ int run_one(CommandLine line) {
     if (!line.out.empty())
       fmt::print("\nPictures: {}, attention.png and curves.svg beside it\n", line.out + "/film.html");
   }
-  return result.interrupted ? interrupted_exit : 0;
+  return result.interrupted ? common::interrupted_exit : 0;
 }
 
 }  // namespace
@@ -209,15 +175,15 @@ int run_one(CommandLine line) {
 int main(int argc, char** argv) {
   const Parsed parsed = parse(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;
-  std::signal(SIGINT, on_interrupt);
+  common::stop_on_interrupt();
   regard::set_blas_threads(1);  // the products are small, and runs have threads of their own
   try {
     return parsed.command_line.seeds > 1 ? run_many(parsed.command_line) : run_one(parsed.command_line);
   } catch (const regard::ValueError& error) {
     fmt::print(stderr, "train_coreference: {}\n", error.what());
-    return 2;
+    return common::usage_exit;
   } catch (const std::exception& error) {
     fmt::print(stderr, "train_coreference: {}\n", error.what());
-    return 1;
+    return common::failure_exit;
   }
 }
