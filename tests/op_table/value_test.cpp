@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <regard/blas.hpp>
+
 #include "op_table/table.hpp"
 #include "support/close.hpp"
 
@@ -74,6 +76,20 @@ TEST_P(Op, GivesTheSameBitsAgain) {
   for (const Sample& sample : GetParam().samples) {
     const Case c = make_case(GetParam(), sample, float32);
     EXPECT_SAME_BITS(c(c.inputs), c(c.inputs)) << describe(c);
+  }
+}
+
+// BLAS may add up in another order with another number of threads, but no more than that.
+TEST_P(Op, DoesNotDependOnTheNumberOfThreads) {
+  const int before = blas_threads();
+  for (const Sample& sample : GetParam().samples) {
+    const Case c = make_case(GetParam(), sample, float64);
+    set_blas_threads(1);
+    const Tensor one = c(c.inputs);
+    set_blas_threads(2);
+    const Tensor two = c(c.inputs);
+    set_blas_threads(before);
+    EXPECT_TENSOR_NEAR(one, two, 1e-14, 1e-14 * largest_finite(values_of(one))) << describe(c);
   }
 }
 
