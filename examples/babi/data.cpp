@@ -46,11 +46,13 @@ Files find_files(const fs::path& folder, int task, DataSize size) {
                     folder.string(), fs::exists(folder, ignored) ? "is no folder" : "not found", training));
   const fs::path usual = folder / (size == DataSize::small ? "en" : "en-10k");
   for (const fs::path& candidate : {usual, folder}) {
-    const Files files{candidate / training, candidate / test};
-    if (!fs::exists(files.training, ignored)) continue;
-    if (!fs::exists(files.test, ignored))
-      throw regard::IoError(fmt::format("{}: not found beside {}", files.test.string(), training));
-    return files;
+    if (!fs::exists(candidate / training, ignored)) continue;
+    // The large set comes without a test file of its own in some copies: it is tested on that of the small
+    // one.
+    const fs::path small = (candidate / ".." / "en").lexically_normal();
+    for (const fs::path& place : {candidate, size == DataSize::large ? small : candidate})
+      if (fs::exists(place / test, ignored)) return {candidate / training, place / test};
+    throw regard::IoError(fmt::format("{}: not found beside {}", (candidate / test).string(), training));
   }
   throw regard::IoError(fmt::format("no file {} in {} or {}", training, usual.string(), folder.string()));
 }

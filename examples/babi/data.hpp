@@ -21,7 +21,8 @@ DataSize size_of(std::string_view name);
 struct Files {
   std::filesystem::path training, test;
 };
-/// The files of a task (11 or 13) in the folder en or en-10k of `folder`, or in `folder` itself. Throws
+/// The files of a task (11 or 13) in the folder en or en-10k of `folder`, or in `folder` itself; the large
+/// set may share the test file of en. Throws
 /// regard::IoError that names the folder or the file that was looked for.
 Files find_files(const std::filesystem::path& folder, int task, DataSize size);
 

@@ -109,6 +109,17 @@ TEST_F(Program, TakesTheFolderOfTheFilesThemselves) {
   EXPECT_EQ(run("--data " + (data_.path() / "en").string() + " --steps 1 --seeds 1 --json").exit_code, 0);
 }
 
+TEST_F(Program, TheLargeSetMayShareTheTestFileOfTheSmallOne) {
+  std::filesystem::create_directories(data_.path() / "en-10k");
+  std::filesystem::copy(data_.training(), data_.path() / "en-10k");
+  for (const char* folder : {"", "en-10k"}) {
+    const Outcome got =
+        run("--data " + (data_.path() / folder).string() + " --size 10k --steps 1 --seeds 1 --json --quiet");
+    ASSERT_EQ(got.exit_code, 0) << got.err;
+    EXPECT_EQ(json::parse(got.out)["size"], "10k");
+  }
+}
+
 TEST_F(Program, MalformedFilesAreRefusedWithLineAndColumn) {
   const std::string good = test::synthetic_file(60, 1);
   test::write(data_.training(), good + "1 Mary went to the garden.\n3 Where is Mary?\tgarden\t1\n");
@@ -140,7 +151,8 @@ TEST_F(Program, JsonIsOneLineAndOneObject) {
   ASSERT_EQ(summary["runs"].size(), 2u);
   EXPECT_EQ(summary["runs"][1]["seed"], 2);
   EXPECT_EQ(summary["runs"][1]["steps"], 20);
-  EXPECT_TRUE(json::parse(run(short_run() + "--json --model hops").out)["edge_mass"].is_null());  // hops have no such edge
+  EXPECT_TRUE(json::parse(run(short_run() + "--json --model hops").out)["edge_mass"]
+                  .is_null());  // hops have no such edge
 }
 
 TEST_F(Program, ThreadsDoNotChangeTheNumbers) {
