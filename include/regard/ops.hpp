@@ -35,7 +35,8 @@ namespace REGARD_API regard {
 [[nodiscard]] Tensor exp(const Tensor& x);
 /// Natural logarithm; gradient dy / x.
 [[nodiscard]] Tensor log(const Tensor& x);
-/// Gradient dy / (2·sqrt x); infinite at 0, as the mathematics is.
+/// Gradient dy / (2·sqrt x); infinite at 0, as the mathematics is. So the root of something whose own slope is 0 there
+/// has the gradient inf·0 = NaN: of a sum of squares take norm().
 [[nodiscard]] Tensor sqrt(const Tensor& x);
 /// |x|, with gradient 0 at 0 (the minimum-norm subgradient).
 [[nodiscard]] Tensor abs(const Tensor& x);
@@ -79,6 +80,10 @@ inline constexpr Keep keep_axes = Keep::axes;
 /// Mean squared distance from the mean, divided by (count - correction): 0 is NumPy's default, 1 is PyTorch's. NaN
 /// unless count > correction.
 [[nodiscard]] Tensor variance(const Tensor& x, const Axes& axes, Keep keep = Keep::no, double correction = 0);
+/// Euclidean: sqrt Σ x², without overflow; 0 over nothing. dx = dy·x / y, and 0 where y = 0 (the minimum-norm
+/// subgradient). Floats only.
+[[nodiscard]] Tensor norm(const Tensor& x);
+[[nodiscard]] Tensor norm(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
 /// Largest; NaN wins. Ties share the gradient equally. ShapeError where there is nothing to choose from. Floats and
 /// int64.
 [[nodiscard]] Tensor max(const Tensor& x);

@@ -116,6 +116,20 @@ Tensor max_over(const Tensor& x, const Reduction& reduction) {
   return reduce(max_op, x, reduction);
 }
 
+// largest·sqrt Σ (x / largest)², which neither overflows nor vanishes; what takes the place of `largest` may be any
+// constant, so that no gradient flows through it. A line of zeros is kept away from the root.
+Tensor norm_over(const Tensor& x, const Axes& axes, Keep keep) {
+  require_float("norm", x);
+  (void)normalize_axes(axes, x.rank(), "norm");
+  if (x.numel() == 0) return sum(x, axes, keep);
+  const Tensor largest = max(abs(x.detach()), axes, keep_axes);
+  const Tensor nothing = equal(largest, scalar(0, x.dtype()));
+  const Tensor scale = masked_fill(largest, logical_or(nothing, logical_not(isfinite(largest))), 1.0);
+  const Tensor squares = masked_fill(sum(square(x / scale), axes, keep_axes), nothing, 1.0);
+  const Tensor y = masked_fill(scale * sqrt(squares), nothing, 0.0);
+  return keep == Keep::axes ? y : squeeze(y, axes);
+}
+
 bool truth(const Op& op, const Tensor& x) {
   require_dtype(op.name, "x", x, boolean);
   return reduce(op, x, over_all(x)).item() != 0;
@@ -155,6 +169,15 @@ Tensor variance(const Tensor& x, const Axes& axes, Keep keep, double correction)
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep) {
   return reduce(logsumexp_op, x, over("logsumexp", x, axes, keep));
+}
+
+Tensor norm(const Tensor& x) {
+  Axes all_axes;
+  for (int axis = 0; axis < x.rank(); ++axis) all_axes.push_back(axis);
+  return norm_over(x, all_axes, Keep::no);
+}
+Tensor norm(const Tensor& x, const Axes& axes, Keep keep) {
+  return norm_over(x, axes, keep);
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape) {

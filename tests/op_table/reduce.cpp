@@ -194,6 +194,10 @@ void add_reduce_rows(Rows& rows) {
   push_specials(rows.back().samples);
   along(rows, "logsumexp of both ends",     [](Inputs x) { return logsumexp(x[0], {0, -1}, keep_axes); }, {{0, -1}, keep_axes}, log_of_summed_exponentials, normal);
   rows.back().samples.push_back({real({2, 0})});
+  over_all(rows, "norm",                    [](Inputs x) { return norm(x[0]); },                                    length,                     normal);
+  along(rows, "norm of the last axis",      [](Inputs x) { return norm(x[0], {-1}); },                  last,       length,                     normal);
+  push_specials(rows.back().samples);
+  along(rows, "norm of the first axis kept",[](Inputs x) { return norm(x[0], {0}, keep_axes); },        first_kept, length,                     normal);
   argmax_row(rows, "argmax",                [](Inputs x) { return argmax(x[0]); },                      last);
   push_specials(rows.back().samples);
   argmax_row(rows, "argmax kept",           [](Inputs x) { return argmax(x[0], 0, keep_axes); },        first_kept);

@@ -63,6 +63,12 @@ inline double spread(const Group& x, double correction) {
   return divisor > 0 ? squares / divisor : std::nan("");
 }
 
+inline double length(const Group& x) {
+  double out = 0;
+  for (const double value : x) out = std::isnan(value) ? value : std::isnan(out) ? out : std::hypot(out, value);
+  return out;
+}
+
 inline double largest(const Group& x) {
   double out = -std::numeric_limits<double>::infinity();
   for (const double value : x) {
