@@ -44,6 +44,11 @@ TEST(Embedding, RefusesIdsThatAreNone) {
   EXPECT_THROWS_WITH(layer(tensor({1})), DTypeError, "int64");
   EXPECT_THROWS_WITH(Embedding(0, 2, rng), ValueError, "the vocabulary must be positive");
   EXPECT_THROWS_WITH(Embedding(2, 0, rng), ValueError, "the width must be positive");
+  for (const Size padding : {-1, 3}) {
+    EmbeddingOptions options;
+    options.padding = padding;
+    EXPECT_THROWS_WITH(Embedding(3, 2, rng, options), ValueError, "the padding id must be one of 0 to 2");
+  }
 }
 
 // ---- layer norm ----------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include <regard/export.hpp>
 #include <regard/nn/init.hpp>
 #include <regard/nn/module.hpp>
@@ -11,13 +13,15 @@ struct EmbeddingOptions {
   Init init = Init::normal;
   double deviation = 1;  ///< for Init::normal
   DType dtype = float64;
+  std::optional<Size> padding;  ///< an id that stands for no token: its row starts at 0 and gets no gradient
 };
 
-/// A row of numbers for each id. The gradient of a row adds up over all places where its id stands.
+/// A row of numbers for each id. The gradient of a row adds up over all places where its id stands; that of the
+/// padding id is 0.
 struct Embedding {
-  /// ValueError unless both extents are positive.
+  /// ValueError unless both extents are positive, and for a padding id that is none.
   Embedding(Size vocabulary, Size width, Rng& rng, const EmbeddingOptions& options = {});
-  Embedding(Cloning& c, const Embedding& from) : weight(c(from.weight)) {}
+  Embedding(Cloning& c, const Embedding& from) : weight(c(from.weight)), padding(from.padding) {}
   Embedding(Embedding&&) = default;
   Embedding& operator=(Embedding&&) = default;
 
@@ -30,6 +34,7 @@ struct Embedding {
   }
 
   Parameter weight;  ///< [vocabulary, width]
+  std::optional<Size> padding;
 };
 
 }  // namespace nn
