@@ -39,8 +39,12 @@ Tensor zero_where(const Tensor& condition, const Tensor& x) { return masked_fill
 
 Tensor power_da(const Vjp& at) {
   const Tensor &a = at.x(0), &b = at.x(1);
-  // a^(b-1) is infinite at a = 0 for b = 0, where the derivative of the constant 1 is 0.
-  const Tensor slope = zero_where(equal(b, scalar(0, b.dtype())), power(a, b - 1.0));
+  const Tensor zero = scalar(0, b.dtype());
+  // a^(b-1) is infinite at a = 0 for b = 0, where the derivative of the constant 1 is 0. Kept away from both sides of
+  // the power, or the second derivative would meet the infinity.
+  const Tensor steep = logical_not(isfinite(power(a.detach(), b.detach() - 1.0)));
+  const Tensor flat = logical_and(equal(b, zero), steep);
+  const Tensor slope = zero_where(flat, power(a, where(flat, zero, b - 1.0)));
   return at.dy * b * slope;
 }
 
