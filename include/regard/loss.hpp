@@ -6,6 +6,8 @@
 
 namespace REGARD_API regard {
 
+/// What becomes of the losses of the rows. `mean` is that of one call: where a batch is worked off in parts of unequal
+/// size, the mean of their means is not the mean. Take the sum of each part, divided by the size of the whole.
 enum class Reduction { mean, sum, none };
 
 struct CrossEntropyOptions {
