@@ -55,7 +55,7 @@ class CountedKernels : detail::Observer {
 };
 
 // pytorch #5534: recursion in backward or in the destructor overflows the stack.
-TEST(Memory, AMillionAdditionsForwardBackwardAndFreed) {
+TEST(B21, AMillionAdditionsForwardBackwardAndFreed) {
   with_stack_of_8_MiB([] {
     const Size before = live_nodes();
     const Tensor x = variable(scalar(1));
@@ -70,7 +70,7 @@ TEST(Memory, AMillionAdditionsForwardBackwardAndFreed) {
   });
 }
 
-TEST(Memory, AHundredThousandProductsForwardAndBackward) {
+TEST(B21, AHundredThousandProductsForwardAndBackward) {
   with_stack_of_8_MiB([] {
     const Parameter x(scalar(1));
     Tensor y = x;
@@ -82,7 +82,7 @@ TEST(Memory, AHundredThousandProductsForwardAndBackward) {
   });
 }
 
-TEST(Memory, AMillionOpsThatNobodyWalksAreFreedWithoutRecursion) {
+TEST(B21, AMillionOpsThatNobodyWalksAreFreedWithoutRecursion) {
   with_stack_of_8_MiB([] {
     const Size before = live_nodes();
     {
@@ -160,7 +160,7 @@ struct Net {
   }
 };
 
-TEST(Memory, NoNodeIsLeftAfterAStep) {
+TEST(B22, NoNodeIsLeftAfterAStep) {
   const Size before = live_nodes();
   {
     Net net;
@@ -183,7 +183,7 @@ Size resident_bytes() {
 }
 
 // 10-zin/cpp-micrograd #3: a closure that owns its own output grows with every step.
-TEST(Memory, ResidentMemoryIsFlatOverTenThousandSteps) {
+TEST(B22, ResidentMemoryIsFlatOverTenThousandSteps) {
   if (sanitized) GTEST_SKIP() << "a sanitizer keeps freed blocks, so that resident memory says nothing";
   if (resident_bytes() == 0) GTEST_SKIP() << "there is no /proc/self/statm here";
   Net net;

@@ -1,39 +1,40 @@
-// Failures that other libraries had with broadcast gradients and rank 0, as tests. Each names where it was
-// reported.
-#include <gtest/gtest.h>
-
-#include <vector>
-
-#include "ops/twin.hpp"
+// Gradients of what was stretched, and tensors of rank 0.
+#include "cases/cases.hpp"
 
 namespace regard::test {
 namespace {
 
-// pytorch #1787, nd4j #2424: the gradient kept the stretched shape.
-TEST(BroadcastCases, GradientsHaveTheShapeOfTheSmallOperand) {
-  const Tensor a = zeros({3, 4}), w = reshape(arange(1, 13, 1), {3, 4});
-  const auto gradient_for = [&](const Shape& shape) {
-    const Tensor b = variable(zeros(shape));
-    return grad(sum((a + b) * w), b);
-  };
-  expect_tensor(gradient_for({1, 4}), {1, 4}, {15, 18, 21, 24});
-  expect_tensor(gradient_for({4}), {4}, {15, 18, 21, 24});
-  expect_tensor(gradient_for({3, 1}), {3, 1}, {10, 26, 42});
-  expect_tensor(gradient_for({}), {}, {78});
+// pytorch/pytorch #1787, deeplearning4j/nd4j #2424: the gradient kept the stretched shape.
+TEST(B23, GradientsHaveTheShapeOfTheSmallOperand) {
+  in_both_dtypes([](DType dtype) {
+    const Tensor a = zeros({3, 4}, dtype), w = reshape(arange(1, 13, 1, dtype), {3, 4});
+    const auto gradient_for = [&](const Shape& shape) {
+      const Tensor b = variable(zeros(shape, dtype));
+      return grad(sum((a + b) * w), b);
+    };
+    EXPECT_SAME_BITS(gradient_for({1, 4}), tensor({{15, 18, 21, 24}}, dtype));
+    EXPECT_SAME_BITS(gradient_for({4}), tensor({15, 18, 21, 24}, dtype));
+    EXPECT_SAME_BITS(gradient_for({3, 1}), tensor({{10}, {26}, {42}}, dtype));
+    EXPECT_SAME_BITS(gradient_for({}), scalar(78, dtype));
+  });
 }
 
-// rust-autograd #38: a parameter of rank 0 times a vector.
-TEST(BroadcastCases, ANumberTimesAVectorHasANumberAsGradient) {
-  const Tensor v = variable(scalar(0));
-  expect_tensor(grad(sum(tensor({1, 1}) * v), v), {}, {2});
+// raskr/rust-autograd #38: a parameter of rank 0 times a vector.
+TEST(B24, ANumberTimesAVectorHasANumberAsGradient) {
+  in_both_dtypes([](DType dtype) {
+    const Tensor v = variable(scalar(0, dtype));
+    EXPECT_SAME_BITS(grad(sum(tensor({1, 1}, dtype) * v), v), scalar(2, dtype));
+  });
 }
 
-// pytorch #1813: reducing the only axis without keeping it.
-TEST(BroadcastCases, MeanOverTheOnlyAxis) {
-  const Tensor x = variable(ones({5}));
-  const Tensor y = mean(square(x), {0});
-  expect_tensor(y, {}, {1});
-  expect_tensor(grad(y, x), {5}, std::vector<double>(5, 0.4), 1e-15);
+// pytorch/pytorch #1813: reducing the only axis without keeping it.
+TEST(B25, TheOnlyAxisCanBeDropped) {
+  in_both_dtypes([](DType dtype) {
+    const Tensor x = variable(ones({5}, dtype));
+    const Tensor y = mean(square(x), {0});
+    EXPECT_SAME_BITS(y.detach(), scalar(1, dtype));
+    expect_case(grad(y, x), full({5}, 0.4), dtype);
+  });
 }
 
 }  // namespace

@@ -82,7 +82,8 @@ TEST(Gradcheck, ChecksJvpAgainstDifferences) {
   EXPECT_EQ(found, 1) << to_string(report);
 }
 
-TEST(Gradcheck, CallsAKinkAKinkAndNamesTheSlopes) {
+// pytorch/pytorch #114234, BVLC/caffe #1334: a kink was taken for a wrong gradient.
+TEST(B39, CallsAKinkAKinkAndNamesTheSlopes) {
   for (const DType dtype : {float64, float32}) {
     for (const Coverage coverage : both) {
       for (const Formula formula : all_formulas) {
@@ -120,7 +121,8 @@ TEST(Gradcheck, AKinkCanBeAccepted) {
   EXPECT_GRADIENTS_OK([](const Tensors& x) { return relu(x[0]); }, Tensors{tensor({-1, 0, 2})}, options);
 }
 
-TEST(Gradcheck, NamesAStepThatVanishesInFloat32) {
+// PaddlePaddle/Paddle #4283, jax PR #39821, pytorch/pytorch #8659: x + h was x.
+TEST(B40, NamesAStepThatVanishesInFloat32) {
   const auto f = [](const Tensors& x) { return square(x[0]); };
   for (const Coverage coverage : both) {
     GradientCheckOptions options = with(coverage);

@@ -69,7 +69,7 @@ TEST(AtomicFile, WritesThroughASymbolicLinkAndKeepsIt) {
   EXPECT_EQ(read_whole_file(folder / "real"), "new");
 }
 
-TEST(AtomicFile, AFullDiskLeavesTheOldFileAndNoTemporary) {
+TEST(AtomicFile, B51_AFullDiskLeavesTheOldFileAndNoTemporary) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "file", "old");
   rlimit before{};
@@ -84,7 +84,7 @@ TEST(AtomicFile, AFullDiskLeavesTheOldFileAndNoTemporary) {
   EXPECT_EQ(files_in(folder.path()), 1u);
 }
 
-TEST(AtomicFile, WritesToADeviceDirectlyAndReportsItFull) {
+TEST(AtomicFile, B51_WritesToADeviceDirectlyAndReportsItFull) {
   write_file_atomically("/dev/null", "x");
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   EXPECT_NE(error_of_writing("/dev/full").find("No space left"), std::string::npos);

@@ -116,7 +116,7 @@ TEST_F(Safetensors, EachNumberLiesWhereItsWidthDivides) {
 }
 
 // A length whose low byte is above 127.
-TEST_F(Safetensors, ReadsHeadersOfEveryLength) {
+TEST_F(Safetensors, B56_ReadsHeadersOfEveryLength) {
   for (std::size_t padding = 0; padding < 300; ++padding) {
     const std::string header = "{" + entry("a", "I64", "[1]", "[0,8]") + std::string(padding, ' ') + "}";
     EXPECT_EQ(load_bytes(file_of(header, 8)).tensors.size(), 1u) << padding;
@@ -141,7 +141,7 @@ TEST_F(Safetensors, LoadNamesTheFile) {
 
 // ---- files that are not trusted ------------------------------------------------------------------------
 
-TEST_F(Safetensors, EveryTruncationIsAnError) {
+TEST_F(Safetensors, B56_EveryTruncationIsAnError) {
   const std::string bytes = saved(samples(), {{"a", "b"}});
   for (std::size_t length = 0; length < bytes.size(); ++length)
     EXPECT_THROWS_WITH(load_bytes(bytes.substr(0, length)), IoError, "")
@@ -171,7 +171,7 @@ TEST_F(Safetensors, EveryChangedByteIsAnErrorOrAValue) {
   EXPECT_LT(refused, tried);  // the numbers themselves may be anything
 }
 
-TEST_F(Safetensors, RefusesADuplicateKeyByItsName) {
+TEST_F(Safetensors, B55_RefusesADuplicateKeyByItsName) {
   expect_refused("{" + entry("a", "F64", "[1]", "[0,8]") + "," + entry("a", "F64", "[1]", "[0,8]") + "}", 8,
                  "duplicate key \"a\"");
   expect_refused("{" + entry("a", "F64", "[1]", "[0,8]") + "," + entry("a", "F64", "[1]", "[8,16]") + "}", 16,
@@ -278,7 +278,7 @@ TEST_F(Safetensors, LoadsIntoParameters) {
   EXPECT_SAME_BITS(before, zeros({2}));
 }
 
-TEST_F(Safetensors, ListsMissingAndUnexpectedNamesTogether) {
+TEST_F(Safetensors, B54_ListsMissingAndUnexpectedNamesTogether) {
   save(folder_ / "model", NamedTensors{{"a", tensor({1})}, {"c", tensor({2})}});
   const NamedParameters model = {{"a", Parameter(tensor({0}))}, {"b", Parameter(tensor({0}))}};
   EXPECT_THROWS_WITH(load(folder_ / "model", model), IoError, "Missing: b. Unexpected: c.");
@@ -289,7 +289,7 @@ TEST_F(Safetensors, ListsMissingAndUnexpectedNamesTogether) {
   EXPECT_EQ(model[0].second.value().item(), 1);
 }
 
-TEST_F(Safetensors, NeverStretchesOrConverts) {
+TEST_F(Safetensors, B53_NeverStretchesOrConverts) {
   NamedParameters model = {{"a", Parameter(tensor({7}), "a")}, {"w", Parameter(zeros({3, 2}), "w")}};
   const auto with = [](const Tensor& w) { return NamedTensors{{"a", tensor({1})}, {"w", w}}; };
   for (const Tensor& wrong : {tensor({{5, 6}}), zeros({2, 3}), zeros({6})}) {
@@ -303,7 +303,7 @@ TEST_F(Safetensors, NeverStretchesOrConverts) {
 }
 
 // One file holds a whole training state, and it goes on from there bit by bit.
-TEST_F(Safetensors, ATrainingStateGoesIntoOneFile) {
+TEST_F(Safetensors, B52_ATrainingStateGoesIntoOneFile) {
   const auto step = [](Optimizer& optimizer, Parameter& w) {
     w.set_gradient(w.value());
     optimizer.step();

@@ -134,7 +134,7 @@ TEST(Training, LeavesNoNodesBehind) {
 
 // Parameters, moments, step counts and random numbers from one file: each later loss, and every number, is
 // that of the run that was not interrupted.
-TEST(Training, GoesOnFromAFileAsIfNotInterrupted) {
+TEST(Training, B49_GoesOnFromAFileAsIfNotInterrupted) {
   const study::TemporaryFolder folder;
   constexpr Size steps = 6;
   for (Size interrupted = 1; interrupted < steps; ++interrupted) {

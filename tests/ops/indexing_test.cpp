@@ -97,28 +97,6 @@ TEST(OneHot, IsOneAtTheId) {
   EXPECT_EQ(one_hot(zeros({2, 0}, int64), 0).shape(), (Shape{2, 0, 0}));
 }
 
-// An id that occurs twice gets both gradients (pytorch #103023 and others kept one).
-TEST(Take, GradientsOfRepeatedIdsAddUp) {
-  const Tensor table = variable(ones({5, 3}));
-  GradOptions options;
-  options.seeds = {ones({4, 3})};
-  expect_tensor(grad(take(table, ids_of({0, 1, 1, 2}, {4})), table, options), {5, 3},
-                {1, 1, 1, 2, 2, 2, 1, 1, 1, 0, 0, 0, 0, 0, 0});
-}
-
-// One element read twice: the gradient of each reading, and of both (pytorch #1528, autograd #39).
-TEST(Take, EveryReadingOfAnElementCounts) {
-  const auto gradient_with = [](const Tensor& seed) {
-    const Tensor y = variable(tensor({1}));
-    GradOptions options;
-    options.seeds = {seed};
-    return grad(take(y, ids_of({0, 0}, {2})), y, options);
-  };
-  expect_tensor(gradient_with(tensor({1, 0})), {1}, {1});
-  expect_tensor(gradient_with(tensor({0, 1})), {1}, {1});
-  expect_tensor(gradient_with(tensor({1, 1})), {1}, {2});
-}
-
 TEST(Indexing, Gradients) {
   Rng rng(4);
   const Tensor x = random_tensor({3, 4, 2}, rng);

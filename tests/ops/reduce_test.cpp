@@ -180,61 +180,11 @@ TEST(Reduce, TheMeanOfEqualNumbersIsThatNumber) {
   for (const Size n : {3, 7, 49, 1000}) EXPECT_EQ(mean(ones({n})).item(), 1) << n;
 }
 
-TEST(Reduce, B66_EmptyAxes) {
-  const Tensor x = zeros({0, 2});
-  EXPECT_SAME_BITS(sum(x, {0}), zeros({2}));
-  EXPECT_SAME_BITS(sum(x, {1}), zeros({0}));
-  EXPECT_EQ(sum(x).item(), 0);
-  EXPECT_TENSOR_NEAR(mean(x, {0}), full({2}, nan), 0, 0);
-  EXPECT_TENSOR_NEAR(mean(x), scalar(nan), 0, 0);
-  EXPECT_TENSOR_NEAR(variance(x, {0}), full({2}, nan), 0, 0);
-  EXPECT_TENSOR_NEAR(logsumexp(x, {0}), full({2}, -inf), 0, 0);
-  EXPECT_SAME_BITS(max(x, {1}), zeros({0}));
-  EXPECT_THROWS_WITH(max(x, {0}), ShapeError, "max: x [0, 2] has no elements along the axes [0]");
-  EXPECT_THROWS_WITH(max(x), ShapeError, "max");
-  EXPECT_THROWS_WITH(argmax(x, 0), ShapeError, "argmax");
-  EXPECT_TRUE(all(zeros({0}, boolean)));
-  EXPECT_FALSE(any(zeros({0}, boolean)));
-}
-
 TEST(Reduce, EmptyInputsHaveEmptyGradients) {
   const Tensor x = variable(zeros({0, 2}));
   EXPECT_SAME_BITS(grad(sum(x), x), zeros({0, 2}));
   EXPECT_SAME_BITS(grad(sum(mean(x, {0})), x), zeros({0, 2}));
   EXPECT_SAME_BITS(grad(sum(logsumexp(x, {0})), x), zeros({0, 2}));
-}
-
-TEST(Reduce, B25_TheOnlyAxisCanBeDropped) {
-  const Tensor x = variable(ones({5}));
-  const Tensor y = mean(square(x), {0});
-  EXPECT_EQ(y.shape(), Shape{});
-  EXPECT_TENSOR_NEAR(grad(y, x), full({5}, 0.4), 1e-15, 0);
-}
-
-TEST(Reduce, B65_NanWins) {
-  for (const auto& row : {std::vector<double>{1, nan}, {nan, 1}, {nan, 1, 2}}) {
-    const Tensor x = from_vector(row, {static_cast<Size>(row.size())});
-    EXPECT_TRUE(std::isnan(max(x).item()));
-    EXPECT_TRUE(std::isnan(logsumexp(x, {0}).item()));
-    EXPECT_TRUE(std::isnan(max(test::stretched(expand_dims(x, {1}), {x.numel(), 3}), {0}).at({0})));
-  }
-}
-
-TEST(Reduce, B38_TiesShareTheGradient) {
-  const Tensor x = variable(tensor({2, 2, 1}));
-  EXPECT_SAME_BITS(grad(max(x), x), tensor({0.5, 0.5, 0}));
-  const Tensor z = variable(tensor({{1, 3}, {3, 3}}));
-  EXPECT_SAME_BITS(grad(sum(max(z, {0}) * tensor({1, 10})), z), tensor({{0, 5}, {1, 5}}));
-}
-
-TEST(Reduce, B37_StandardDeviationOfEqualNumbers) {
-  // The variance and its gradient are 0 exactly; its root has no finite slope there, as documented on sqrt.
-  const Tensor x = variable(tensor({1, 1}));
-  const Tensor y = variance(x, {0});
-  EXPECT_EQ(y.item(), 0);
-  EXPECT_SAME_BITS(grad(y, x), tensor({0, 0}));
-  const Tensor v = variable(tensor({3, 4}));
-  EXPECT_TENSOR_NEAR(grad(sqrt(sum(square(v))), v), tensor({0.6, 0.8}), 1e-15, 0);
 }
 
 TEST(Reduce, VarianceWithACorrection) {

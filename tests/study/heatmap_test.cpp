@@ -34,15 +34,6 @@ AttentionFilm one_row(std::vector<double> weights) {
   return film;
 }
 
-// Weights that sum to less than one must not be normalised a second time on their way into a picture.
-TEST(AttentionPicture, ShowsWeightsAsTheyAre) {
-  const std::string svg = attention_svg(one_row({0.7, 0.2, 0.05}));
-  for (const char* shown : {">0.70</text>", ">0.20</text>", ">0.05</text>", "q → k0: 0.7000"})
-    EXPECT_EQ(count(svg, shown), 1u) << shown;
-  EXPECT_GE(count(svg, hex(weight_color(0.7))), 1u);
-  EXPECT_GE(count(svg, hex(weight_color(0.05))), 1u);
-}
-
 TEST(AttentionPicture, StatesItsScale) {
   const std::string svg = attention_svg(sample_film());
   EXPECT_EQ(count(svg, "attention weight, one scale for all panels"), 1u);
