@@ -16,8 +16,8 @@ struct EmbeddingOptions {
   std::optional<Size> padding;  ///< an id that stands for no token: its row starts at 0 and gets no gradient
 };
 
-/// A row of numbers for each id. The gradient of a row adds up over all places where its id stands; that of the
-/// padding id is 0.
+/// A row of numbers for each id. The gradient of a row adds up over all places where its id stands; that of
+/// the padding id is 0.
 struct Embedding {
   /// ValueError unless both extents are positive, and for a padding id that is none.
   Embedding(Size vocabulary, Size width, Rng& rng, const EmbeddingOptions& options = {});
