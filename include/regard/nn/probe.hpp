@@ -55,7 +55,7 @@ class Probe {
   /// x itself, unless something is attached. What is attached runs in the order of attaching, each on what
   /// the earlier ones made of the value; then the gradient hooks are hung on the result. ShapeError,
   /// DTypeError when a replacement does not fit.
-  Tensor operator()(const Tensor& x) const;
+  [[nodiscard]] Tensor operator()(const Tensor& x) const;
 
   /// Whether anything is attached: a module may take a faster way where nobody looks.
   [[nodiscard]] bool watched() const;
