@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -45,7 +47,7 @@ Decades decades_of(const GradientFinding& finding, double StepError::*member) {
   return range;
 }
 
-constexpr double plot_width = 520, plot_height = 300, axis_room = 56;
+constexpr double plot_width = 520, plot_height = 300, axis_room = 56, top_room = 108;
 
 std::string power_of_ten(double exponent) {
   return fmt::format("1e{:g}", exponent);
@@ -55,11 +57,12 @@ Drawing draw(const GradientFinding& finding, const std::string& language) {
   const CurveWords& word = std::string_view(language).substr(0, 2) == "vi" ? vietnamese : english;
   Drawing drawing;
   drawing.language = language;
-  drawing.title = finding.where.empty() ? word.title : fmt::format("{}: {}", word.title, finding.where);
+  drawing.title = word.title;
   drawing.description = fmt::format("{}, {}", word.step, word.difference);
   drawing.width = 2 * margin + axis_room + plot_width;
-  drawing.height = margin + 70 + plot_height + 60 + margin;
+  drawing.height = margin + top_room + plot_height + 46 + margin;
   drawing.add(Text{{margin, margin + 13}, drawing.title, {title_size, ink, Anchor::start, true}});
+  drawing.add(Text{{margin, margin + 36}, finding.where, {heading_size, faint_ink}});
   if (finding.curve.empty()) {
     drawing.add(
         Text{{drawing.width / 2, drawing.height / 2}, word.none, {heading_size, faint_ink, Anchor::middle}});
@@ -68,7 +71,7 @@ Drawing draw(const GradientFinding& finding, const std::string& language) {
 
   const Decades steps = decades_of(finding, &StepError::step),
                 errors = decades_of(finding, &StepError::error);
-  const Box box{margin + axis_room, margin + 70, plot_width, plot_height};
+  const Box box{margin + axis_room, margin + top_room, plot_width, plot_height};
   const auto x = [&](double decade) {
     return box.x + (decade - steps.low) / (steps.high - steps.low) * box.width;
   };
@@ -92,21 +95,21 @@ Drawing draw(const GradientFinding& finding, const std::string& language) {
   drawing.add(Text{{box.x + box.width / 2, bottom + 38}, word.step, {label_size, faint_ink, Anchor::middle}});
 
   Polyline line{{}, Color{0x1f, 0x5a, 0xa6}, 1.8};
-  bool vanishes = false;
+  std::vector<Point> lost;  // where the step vanishes in x
   for (const StepError& point : finding.curve) {
     if (!std::isfinite(point.error)) continue;
     const Point at{x(std::log10(point.step)), y(errors.of(point.error))};
     line.points.push_back(at);
-    if (!point.exact) drawing.add(Disc{at, 3, rule});
-    vanishes = vanishes || !point.exact;
+    if (!point.exact) lost.push_back(at);
   }
   drawing.add(line);
-  const double key = margin + 40;
+  for (const Point& at : lost) drawing.add(Disc{at, 3, faint_ink});
+  const double key = margin + 62;
   drawing.add(Disc{{box.x + 4, key - 4}, 5, accent});
   drawing.add(
       Text{{box.x + 16, key}, fmt::format("{} {:.2g}", word.chosen, finding.step), {label_size, faint_ink}});
-  if (vanishes) {
-    drawing.add(Disc{{box.x + 204, key - 4}, 3, rule});
+  if (!lost.empty()) {
+    drawing.add(Disc{{box.x + 204, key - 4}, 3, faint_ink});
     drawing.add(Text{{box.x + 214, key}, word.vanishes, {label_size, faint_ink}});
   }
   if (finding.step > 0)
