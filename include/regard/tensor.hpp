@@ -116,10 +116,10 @@ class NestedList {
 [[nodiscard]] Tensor scalar(double value, DType dtype = float64);
 /// A copy of `values` in row-major order; ShapeError when the count does not fit the shape.
 template <class T>
-[[nodiscard]] Tensor from_vector(const std::vector<T>& values, const Shape& shape);
+[[nodiscard]] REGARD_API Tensor from_vector(const std::vector<T>& values, const Shape& shape);
 /// A copy of numel(shape) elements at `values`.
 template <class T>
-[[nodiscard]] Tensor from_memory(const T* values, const Shape& shape);
+[[nodiscard]] REGARD_API Tensor from_memory(const T* values, const Shape& shape);
 
 [[nodiscard]] Tensor zeros(const Shape& shape, DType dtype = float64);
 [[nodiscard]] Tensor ones(const Shape& shape, DType dtype = float64);
