@@ -48,6 +48,8 @@ constexpr std::uint32_t philox_word(std::uint64_t seed, std::uint64_t stream, st
   return philox_block(seed, stream, index / 4)[static_cast<std::size_t>(index % 4)];
 }
 
+class NumpyRng;
+
 /// A position in one stream of random numbers. A plain value: a copy continues from the same place and yields
 /// the same numbers. Not for cryptography.
 class Rng {
@@ -67,6 +69,9 @@ class Rng {
   explicit Rng(std::uint64_t seed = 0) : Rng(State{seed, 0, 0}) {}
   /// Continues exactly where the generator stood whose state() this is.
   explicit Rng(const State& state);
+
+  /// NumPy's legacy generator, what np.random draws after np.random.seed(seed); <regard/numpy_random.hpp>.
+  [[nodiscard]] static NumpyRng numpy(std::uint64_t seed);
 
   const State& state() const { return state_; }
 

@@ -21,6 +21,7 @@
 #include <regard/nn/module.hpp>
 #include <regard/nn/positions.hpp>
 #include <regard/nn/probe.hpp>
+#include <regard/numpy_random.hpp>
 #include <regard/ops.hpp>
 #include <regard/optim.hpp>
 #include <regard/random.hpp>
