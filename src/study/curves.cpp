@@ -129,21 +129,7 @@ RunCurves median_run(const std::vector<RunCurves>& runs, const std::string& meas
 struct Plot {
   Box box;
   Axis x, y;
-  XScale x_scale;
 };
-
-std::string x_tick_text(double tick, XScale scale) {
-  return tick_text(scale == XScale::logarithmic ? std::exp2(tick) : tick);
-}
-
-// The runs with their steps as they lie on the axis.
-std::vector<RunCurves> scaled(std::vector<RunCurves> runs, XScale scale) {
-  if (scale == XScale::logarithmic)
-    for (RunCurves& run : runs)
-      for (double& step : run.steps)
-        step = step > 0 ? std::log2(step) : std::numeric_limits<double>::quiet_NaN();
-  return runs;
-}
 
 void draw_series(Drawing& drawing, const Plot& plot, const RunCurves& run, const std::string& measure,
                  Color color, double width) {
@@ -180,7 +166,7 @@ void draw_axes(Drawing& drawing, const Plot& plot, const std::string& title) {
   for (const double tick : plot.x.ticks) {
     const double x = plot.x.position(tick, box.x, box.width);
     drawing.add(Polyline{{{x, bottom}, {x, bottom + 4}}, faint_ink, 1});
-    drawing.add(Text{{x, bottom + 17}, x_tick_text(tick, plot.x_scale), {10.5, faint_ink, Anchor::middle}});
+    drawing.add(Text{{x, bottom + 17}, tick_text(tick), {10.5, faint_ink, Anchor::middle}});
   }
 }
 
@@ -189,14 +175,9 @@ Color color_of(std::size_t run, std::size_t runs) {
   return runs <= std::size(run_colors) ? run_colors[run] : thin_color;
 }
 
-// A run's line beside others: thin where the median is to be seen.
-double line_width(const CurvesOptions& options) {
-  return options.middle == Middle::median ? 1 : 1.8;
-}
-
 // Lists the runs where they can be told apart, and what the strong line is.
 double draw_legend(Drawing& drawing, const std::vector<RunCurves>& runs, double y, double width,
-                   const CurvesOptions& options) {
+                   const Words& word) {
   if (runs.size() < 2) return y;
   double x = margin + axis_room;
   const auto entry = [&](const std::string& text, Color color, double line_width) {
@@ -209,12 +190,10 @@ double draw_legend(Drawing& drawing, const std::vector<RunCurves>& runs, double 
     drawing.add(Text{{x + 26, y}, text, {11, faint_ink}});
     x += needed + 14;
   };
-  if (options.middle == Middle::median)
-    entry(fmt::format("{} ({})", words(options.language).median, runs.size()), ink, 2.4);
+  entry(fmt::format("{} ({})", word.median, runs.size()), ink, 2.4);
   if (runs.size() <= std::size(run_colors))
     for (std::size_t r = 0; r < runs.size(); ++r)
-      entry(runs[r].name.empty() ? fmt::format("{}", r + 1) : runs[r].name, color_of(r, runs.size()),
-            line_width(options));
+      entry(runs[r].name.empty() ? fmt::format("{}", r + 1) : runs[r].name, color_of(r, runs.size()), 1.2);
   return y + 20;
 }
 
@@ -230,30 +209,27 @@ std::vector<std::string> shown_measures(const std::vector<RunCurves>& runs, cons
 }
 
 void draw_plot(Drawing& drawing, const std::vector<RunCurves>& runs, const std::string& measure,
-               const Box& box, const Axis& steps, const CurvesOptions& options) {
-  const Words& word = words(options.language);
+               const Box& box, const Axis& steps, const Words& word) {
   Interval range;
   for (const RunCurves& run : runs)
     if (const auto* values = series(run, measure))
       for (const double value : *values)
         if (std::isfinite(value)) range.include(value);
-  const Plot plot{box, steps, value_axis(measure, range), options.x_scale};
+  const Plot plot{box, steps, value_axis(measure, range)};
   draw_axes(drawing, plot, measure_label(measure, word));
   if (range.empty()) {
     drawing.add(
         Text{{box.x + box.width / 2, box.y + box.height / 2}, word.no_data, {12, faint_ink, Anchor::middle}});
     return;
   }
-  const double width = runs.size() == 1 ? 1.8 : line_width(options);
+  const double width = runs.size() == 1 ? 1.8 : 1;
   for (std::size_t r = 0; r < runs.size(); ++r)
     draw_series(drawing, plot, runs[r], measure, color_of(r, runs.size()), width);
-  if (runs.size() > 1 && options.middle == Middle::median)
-    draw_series(drawing, plot, median_run(runs, measure), measure, ink, 2.4);
+  if (runs.size() > 1) draw_series(drawing, plot, median_run(runs, measure), measure, ink, 2.4);
 }
 
-Drawing draw(const std::vector<RunCurves>& as_given, const CurvesOptions& options) {
-  check(as_given);
-  const std::vector<RunCurves> runs = scaled(as_given, options.x_scale);
+Drawing draw(const std::vector<RunCurves>& runs, const CurvesOptions& options) {
+  check(runs);
   const Words& word = words(options.language);
   const std::vector<std::string> measures = shown_measures(runs, options);
   Drawing drawing;
@@ -279,18 +255,17 @@ Drawing draw(const std::vector<RunCurves>& as_given, const CurvesOptions& option
   const Axis axis = nice_axis(steps, 5, true);
 
   const double top =
-      draw_legend(drawing, runs, margin + 42, drawing.width, options) + (runs.size() < 2 ? 4 : 12);
+      draw_legend(drawing, runs, margin + 42, drawing.width, word) + (runs.size() < 2 ? 4 : 12);
   std::set<std::string> names;
   for (std::size_t i = 0; i < measures.size(); ++i) {
     const Box box{margin + axis_room + static_cast<double>(i % columns) * (plot_width + gap_x),
                   top + 14 + static_cast<double>(i / columns) * (plot_height + gap_y), plot_width,
                   plot_height};
-    draw_plot(drawing, runs, measures[i], box, axis, options);
+    draw_plot(drawing, runs, measures[i], box, axis, word);
     const bool lowest = i + columns >= measures.size();
     if (lowest)
-      drawing.add(Text{{box.x + box.width / 2, box.y + box.height + 34},
-                       options.x_label.empty() ? word.step : options.x_label,
-                       {11, faint_ink, Anchor::middle}});
+      drawing.add(
+          Text{{box.x + box.width / 2, box.y + box.height + 34}, word.step, {11, faint_ink, Anchor::middle}});
     names.insert(measure_label(measures[i], word));
   }
   drawing.description = fmt::format("{}", fmt::join(names, ", "));

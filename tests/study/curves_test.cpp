@@ -109,30 +109,6 @@ TEST(Curves, ManyRunsAreThinLines) {
   EXPECT_EQ(count(svg, ">median (20)<"), 1u);
 }
 
-TEST(Curves, SettingsThatAreComparedGetNoMedian) {
-  CurvesOptions options;
-  options.middle = Middle::none;
-  const std::string svg = curves_svg({loss_run({1, 2}, "narrow"), loss_run({3, 1}, "wide")}, options);
-  EXPECT_EQ(count(svg, "median"), 0u);
-  EXPECT_EQ(count(svg, ">narrow<"), 1u);
-  EXPECT_EQ(count(svg, ">wide<"), 1u);
-  EXPECT_EQ(lines(svg), 4u);  // each in the panel and in the legend
-}
-
-TEST(Curves, ALogarithmicAxisRunsInPowersOfTwo) {
-  RunCurves run;
-  run.steps = {0, 1, 16, 1024};
-  run.measures["loss"] = {9, 3, 2, 1};
-  CurvesOptions options;
-  options.x_label = "width";
-  options.x_scale = XScale::logarithmic;
-  const std::string svg = curves_svg({run}, options);
-  for (const char* text : {">1<", ">4<", ">16<", ">64<", ">256<", ">1024<", ">width<"})
-    EXPECT_GE(count(svg, text), 1u) << text;
-  EXPECT_EQ(count(svg, ">step<"), 0u);
-  EXPECT_EQ(lines(svg), 1u);  // what lies at 0 is left out
-}
-
 TEST(Curves, RefusesSeriesOfAnotherLength) {
   RunCurves run = loss_run({1, 2, 3}, "seed 4");
   run.steps.pop_back();

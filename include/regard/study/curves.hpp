@@ -23,24 +23,16 @@ struct RunCurves {
 /// The measures of logged frames; NaN where a frame lacks one that others have.
 RunCurves curves_of(const std::vector<AttentionFrame>& frames, const std::string& name = "");
 
-/// How the x axis runs. logarithmic: in powers of two; a value that is not above 0 is a gap.
-enum class XScale { linear, logarithmic };
-/// Whether several runs are drawn under their median: seeds are, settings that are compared are not.
-enum class Middle { median, none };
-
 struct CurvesOptions {
   std::string title;
   /// One small panel each, in this order; those no run has are left out.
   std::vector<std::string> measures = {"loss", "accuracy", "mass", "entropy"};
   std::string language = "en";  ///< of the picture's own words: "en" or "vi"
-  std::string x_label;          ///< "step", in the picture's language, unless given
-  XScale x_scale = XScale::linear;
-  Middle middle = Middle::median;
 };
 
 /// Small panels over a common x axis. Several runs are thin lines under their median (at every step, over the
-/// runs that have a finite value there), or lines of their own. Nothing to draw gives a picture that says so.
-/// Throws ShapeError, naming run and measure, if a series and its steps differ in length.
+/// runs that have a finite value there). Nothing to draw gives a picture that says so. Throws ShapeError,
+/// naming run and measure, if a series and its steps differ in length.
 std::string curves_svg(const std::vector<RunCurves>& runs, const CurvesOptions& options = {});
 
 /// The same, written to a file, which is replaced as a whole or not at all. Throws IoError too.
