@@ -6,6 +6,7 @@
 // Negative axes count from the end. Every rule is itself differentiable, to any order.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <regard/export.hpp>
@@ -27,6 +28,9 @@ namespace REGARD_API regard {
 [[nodiscard]] Tensor maximum(const Tensor& a, const Tensor& b);
 /// The smaller; a tie gives each side half of the gradient. NaN in either gives NaN.
 [[nodiscard]] Tensor minimum(const Tensor& a, const Tensor& b);
+/// x·log y, and 0 where x = 0 (SciPy's and PyTorch's), unless y is NaN. dx = dy·log y, dy of y is dy·x / y; where x = 0
+/// and y <= 0 all derivatives are set to 0, so that p·log p is harmless at p = 0.
+[[nodiscard]] Tensor xlogy(const Tensor& x, const Tensor& y);
 
 // ---- elementwise, one input ----------------------------------------------------------------------------
 
@@ -53,6 +57,22 @@ enum class Gelu { exact, tanh };
 [[nodiscard]] Tensor gelu(const Tensor& x, Gelu form = Gelu::exact);
 /// log(1 + exp x), without overflow; gradient dy·sigmoid(x).
 [[nodiscard]] Tensor softplus(const Tensor& x);
+/// x·sigmoid(x) (Elfwing, Uchibe & Doya 2017, also called swish); gradient dy·s·(1 + x·(1 - s)) with s = sigmoid(x).
+[[nodiscard]] Tensor silu(const Tensor& x);
+/// log(1 / (1 + exp(-x))), without overflow; gradient dy·sigmoid(-x).
+[[nodiscard]] Tensor log_sigmoid(const Tensor& x);
+/// log(1 + x) and exp(x) - 1, with all digits also near 0. Gradients dy / (1 + x) and dy·exp x.
+[[nodiscard]] Tensor log1p(const Tensor& x);
+[[nodiscard]] Tensor expm1(const Tensor& x);
+/// Of radians. Gradients dy·cos x and -dy·sin x.
+[[nodiscard]] Tensor sin(const Tensor& x);
+[[nodiscard]] Tensor cos(const Tensor& x);
+/// The error function 2/sqrt(π)·∫ exp(-t²) dt from 0 to x; gradient dy·2/sqrt(π)·exp(-x²).
+[[nodiscard]] Tensor erf(const Tensor& x);
+/// min(max(x, min), max); std::nullopt, or {}, leaves a bound out, and where min > max all become max. The gradient is
+/// dy between the bounds and on them (as in PyTorch), 0 beyond. NaN stays NaN. Floats and int64. ValueError for a bound
+/// that is NaN.
+[[nodiscard]] Tensor clamp(const Tensor& x, std::optional<double> min, std::optional<double> max);
 
 // ---- choosing ------------------------------------------------------------------------------------------
 
@@ -80,14 +100,31 @@ inline constexpr Keep keep_axes = Keep::axes;
 /// Mean squared distance from the mean, divided by (count - correction): 0 is NumPy's default, 1 is PyTorch's. NaN
 /// unless count > correction.
 [[nodiscard]] Tensor variance(const Tensor& x, const Axes& axes, Keep keep = Keep::no, double correction = 0);
+/// Root of the variance, with the same correction. dx = dy·(x - mean) / (y·(count - correction)), and 0 where y = 0:
+/// equal numbers get 0, not NaN.
+[[nodiscard]] Tensor standard_deviation(const Tensor& x, const Axes& axes, Keep keep = Keep::no, double correction = 0);
 /// Euclidean: sqrt Σ x², without overflow; 0 over nothing. dx = dy·x / y, and 0 where y = 0 (the minimum-norm
-/// subgradient). Floats only.
+/// subgradient). With p = 1 Σ |x| (gradient 0 where x = 0), with p = infinity the largest |x| (ties share its gradient).
+/// Floats only; ValueError for another p.
 [[nodiscard]] Tensor norm(const Tensor& x);
-[[nodiscard]] Tensor norm(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
+[[nodiscard]] Tensor norm(const Tensor& x, const Axes& axes, Keep keep = Keep::no, double p = 2);
 /// Largest; NaN wins. Ties share the gradient equally. ShapeError where there is nothing to choose from. Floats and
 /// int64.
 [[nodiscard]] Tensor max(const Tensor& x);
 [[nodiscard]] Tensor max(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
+/// Smallest; otherwise as max.
+[[nodiscard]] Tensor min(const Tensor& x);
+[[nodiscard]] Tensor min(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
+/// Product; 1 over nothing. dx = dy times the product of the others, which is right with zeros among them, as are
+/// higher derivatives. Multiplied in pairs. Floats and int64.
+[[nodiscard]] Tensor prod(const Tensor& x);
+[[nodiscard]] Tensor prod(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
+/// -Σ p·log p along an axis, in nats; 0 over nothing. dp = -dy·(log p + 1). A p of 0 adds 0, and all its derivatives are
+/// set to 0, where the slope would be infinite. Floats only.
+[[nodiscard]] Tensor entropy(const Tensor& p, int axis = -1, Keep keep = Keep::no);
+/// y_i = x_0 + ... + x_i along an axis; the same shape. Added up in float64. The gradient is the same sum of dy from the
+/// other end. Floats and int64.
+[[nodiscard]] Tensor cumsum(const Tensor& x, int axis = -1);
 /// log Σ exp x, without overflow; -inf over nothing and over all -inf. Gradient dy·softmax(x), 0 where all are -inf.
 [[nodiscard]] Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
 /// Adds up the axes that broadcasting `shape` to x's shape stretched: the adjoint of broadcast_to. x itself when it

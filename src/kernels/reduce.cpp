@@ -176,32 +176,46 @@ void mean_kernel(const Call& c) {
       c, [divisor = c.get<Reduction>().divisor](double total) { return static_cast<T>(total / divisor); });
 }
 
-// ---- max ------------------------------------------------------------------------------------------------
+// ---- max and min ----------------------------------------------------------------------------------------
 
-template <class T>
-T max_one(const T* x, const AxisGroup& lines, const Line& line) {
-  T largest = x[0];
+struct Larger {
+  template <class T>
+  T operator()(T a, T b) const {
+    return larger(a, b);
+  }
+};
+
+struct Smaller {
+  template <class T>
+  T operator()(T a, T b) const {
+    return smaller(a, b);
+  }
+};
+
+template <class Choose, class T>
+T choose_one(const T* x, const AxisGroup& lines, const Line& line) {
+  T chosen = x[0];
   for_each_offset(lines, [&](Size at) {
-    for (Size i = 0; i < line.extent; ++i) largest = larger(largest, x[at + i * line.stride]);
+    for (Size i = 0; i < line.extent; ++i) chosen = Choose{}(chosen, x[at + i * line.stride]);
   });
-  return largest;
+  return chosen;
 }
 
-template <class T>
-void max_columns(const T* x, Size n, const AxisGroup& rows, T* y) {
+template <class Choose, class T>
+void choose_columns(const T* x, Size n, const AxisGroup& rows, T* y) {
   std::copy(x, x + n, y);
   for_each_offset(rows, [&](Size at) {
-    for (Size j = 0; j < n; ++j) y[j] = larger(y[j], x[at + j]);
+    for (Size j = 0; j < n; ++j) y[j] = Choose{}(y[j], x[at + j]);
   });
 }
 
-template <class T>
-void max_kernel(const Call& c) {
+template <class Choose, class T>
+void choose_kernel(const Call& c) {
   const Split split(c);
   if (split.by_columns())
-    fold_columns<T>(c, split, max_columns<T>);
+    fold_columns<T>(c, split, choose_columns<Choose, T>);
   else
-    fold_each<T, T>(c, split, max_one<T>);
+    fold_each<T, T>(c, split, choose_one<Choose, T>);
 }
 
 // ---- logsumexp ------------------------------------------------------------------------------------------
@@ -209,7 +223,7 @@ void max_kernel(const Call& c) {
 template <class T>
 T logsumexp_one(const T* x, const AxisGroup& lines, const Line& line) {
   if (line.extent == 0 || numel(lines.shape) == 0) return -std::numeric_limits<T>::infinity();
-  const T largest = max_one(x, lines, line);
+  const T largest = choose_one<Larger>(x, lines, line);
   if (!std::isfinite(largest)) return largest;  // the shift would be inf - inf
   PairwiseSum<double> total;
   for_each_offset(lines, [&](Size at) {
@@ -266,7 +280,8 @@ void any_kernel(const Call& c) {
 
 const KernelSet sum = {sum_kernel<float>, sum_kernel<double>, sum_kernel<Size>};
 const KernelSet mean = {mean_kernel<float>, mean_kernel<double>};
-const KernelSet max = {max_kernel<float>, max_kernel<double>, max_kernel<Size>};
+const KernelSet max = {choose_kernel<Larger, float>, choose_kernel<Larger, double>, choose_kernel<Larger, Size>};
+const KernelSet min = {choose_kernel<Smaller, float>, choose_kernel<Smaller, double>, choose_kernel<Smaller, Size>};
 const KernelSet logsumexp = {logsumexp_kernel<float>, logsumexp_kernel<double>};
 const KernelSet argmax = {argmax_kernel<float>, argmax_kernel<double>, argmax_kernel<Size>};
 const KernelSet all = {nullptr, nullptr, nullptr, all_kernel};

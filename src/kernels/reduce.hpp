@@ -18,7 +18,7 @@ struct Reduction {
 
 extern const KernelSet sum;   ///< floats and int64; floats are added up in float64
 extern const KernelSet mean;  ///< floats: sum / divisor
-extern const KernelSet max;   ///< floats and int64; NaN wins. The folded axes must not be empty
+extern const KernelSet max, min;  ///< floats and int64; NaN wins. The folded axes must not be empty
 extern const KernelSet logsumexp;
 extern const KernelSet argmax;    ///< to int64, one axis: first NaN, else first of the largest
 extern const KernelSet all, any;  ///< boolean

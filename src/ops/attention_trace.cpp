@@ -15,12 +15,6 @@ const AttentionTrace::Gradients& AttentionTrace::gradients() const {
 namespace detail {
 namespace {
 
-// -Σ w·log w over the keys. log(1) stands in where w is 0, so that 0·log 0 is 0.
-Tensor entropy_of(const Tensor& weights) {
-  const Tensor zero = scalar(0, weights.dtype()), one = scalar(1, weights.dtype());
-  return 0.0 - sum(weights * log(where(greater(weights, zero), weights, one)), {-1});
-}
-
 // Hands each gradient of x to `take`, as a constant. Holding on to the graph of a gradient (create_graph)
 // would close a circle from the node through the trace back to the node.
 template <class Take>
@@ -59,7 +53,7 @@ void AttentionSteps::trace(AttentionTrace& trace) const {
   const Shape output_shape{shape[0], shape[1], shape[2], output.shape().back()};
   trace.output = reshape(output.detach(), output_shape);
   trace.logsumexp = logsumexp(trace.masked, {-1});
-  trace.entropy = entropy_of(trace.weights);
+  trace.entropy = entropy(trace.weights);
 
   using Gradients = AttentionTrace::Gradients;
   const auto gradients = std::make_shared<Gradients>();

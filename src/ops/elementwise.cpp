@@ -5,7 +5,9 @@
 
 #include "autograd/apply.hpp"
 #include "autograd/needs.hpp"
+#include "kernels/clamp.hpp"
 #include "kernels/elementwise.hpp"
+#include "kernels/transcendental.hpp"
 
 namespace regard {
 namespace detail {
@@ -57,6 +59,24 @@ Tensor power_db(const Vjp& at) {
   return zero_where(flat, at.dy * at.y * log(safe));
 }
 
+Tensor clamp_dx(const Vjp& at) {
+  const auto bound = [&](double value) { return scalar(value, at.x().dtype()); };
+  const kernels::Bounds& bounds = at.get<kernels::Bounds>();
+  return zero_where(logical_or(less(at.x(), bound(bounds.low)), greater(at.x(), bound(bounds.high))), at.dy);
+}
+
+// Where x = 0 and y <= 0 the function is set to 0, and so is every derivative; 1 stands in for y, whose logarithm must
+// not be met on the way.
+struct Xlogy {
+  Tensor flat, y;
+
+  explicit Xlogy(const Vjp& at) {
+    const Tensor zero = scalar(0, at.x().dtype());
+    flat = logical_and(equal(at.x(0), zero), less_equal(at.x(1), zero));
+    y = where(flat, scalar(1, at.x().dtype()), at.x(1));
+  }
+};
+
 // A tie gives each side half.
 Tensor share_of_max(const Tensor& a, const Tensor& b);
 
@@ -82,6 +102,14 @@ const Op tanh_op     = unary("tanh",     kernels::tanh,     [](const Vjp& at) { 
 const Op sigmoid_op  = unary("sigmoid",  kernels::sigmoid,  [](const Vjp& at) { return at.dy * (at.y * (1.0 - at.y)); });
 const Op relu_op     = unary("relu",     kernels::relu,     [](const Vjp& at) { return at.dy * unit_step(at.x()); });
 const Op softplus_op = unary("softplus", kernels::softplus, [](const Vjp& at) { return at.dy * sigmoid(at.x()); });
+const Op log1p_op    = unary("log1p",    kernels::log1p,    [](const Vjp& at) { return at.dy / (at.x() + 1.0); });
+const Op expm1_op    = unary("expm1",    kernels::expm1,    [](const Vjp& at) { return at.dy * exp(at.x()); });
+const Op sin_op      = unary("sin",      kernels::sin,      [](const Vjp& at) { return at.dy * cos(at.x()); });
+const Op cos_op      = unary("cos",      kernels::cos,      [](const Vjp& at) { return negate(at.dy * sin(at.x())); });
+const Op erf_op      = unary("erf",      kernels::erf,      [](const Vjp& at) { return at.dy * (exp(negate(square(at.x()))) * 1.12837916709551257390); });
+const Op silu_op     = unary("silu",     kernels::silu,     [](const Vjp& at) { return at.dy * (sigmoid(at.x()) * (at.x() * sigmoid(negate(at.x())) + 1.0)); });
+const Op log_sigmoid_op   = unary("log_sigmoid",   kernels::log_sigmoid,   [](const Vjp& at) { return at.dy * sigmoid(negate(at.x())); });
+const Op clamp_op         = unary("clamp",         kernels::clamp,         clamp_dx);
 const Op unit_step_op     = unary("unit_step",     kernels::unit_step,     [](const Vjp& at) { return zeros_like(at.dy); });
 const Op gelu_exact_op = unary("gelu",      kernels::gelu_exact, gelu_exact_dx);
 const Op gelu_tanh_op  = unary("gelu_tanh", kernels::gelu_tanh,  gelu_tanh_dx);
@@ -101,6 +129,8 @@ const Op maximum_op     = binary("maximum",  kernels::maximum,  [](const Vjp& at
                                                                 [](const Vjp& at) { return at.dy * share_of_max(at.x(1), at.x(0)); });
 const Op minimum_op     = binary("minimum",  kernels::minimum,  [](const Vjp& at) { return at.dy * share_of_max(at.x(1), at.x(0)); },
                                                                 [](const Vjp& at) { return at.dy * share_of_max(at.x(0), at.x(1)); });
+const Op xlogy_op       = binary("xlogy",    kernels::xlogy,    [](const Vjp& at) { return xlogy(at.dy, Xlogy(at).y); },
+                                                                [](const Vjp& at) { const Xlogy safe(at); return zero_where(safe.flat, at.dy * at.x(0) / safe.y); });
 const Op share_of_max_op = binary("share_of_max", kernels::share_of_max, nullptr, nullptr);
 
 const Op equal_op         = test("equal",         kernels::equal);
@@ -176,6 +206,8 @@ Tensor power(const Tensor& a, const Tensor& b) { return elementwise(power_op, a,
 Tensor maximum(const Tensor& a, const Tensor& b) { return elementwise(maximum_op, a, b); }
 Tensor minimum(const Tensor& a, const Tensor& b) { return elementwise(minimum_op, a, b); }
 
+Tensor xlogy(const Tensor& x, const Tensor& y) { return elementwise(xlogy_op, x, y); }
+
 Tensor negate(const Tensor& x) { return elementwise(negate_op, x); }
 Tensor square(const Tensor& x) { return elementwise(square_op, x); }
 Tensor exp(const Tensor& x) { return elementwise(exp_op, x); }
@@ -187,6 +219,13 @@ Tensor tanh(const Tensor& x) { return elementwise(tanh_op, x); }
 Tensor sigmoid(const Tensor& x) { return elementwise(sigmoid_op, x); }
 Tensor relu(const Tensor& x) { return elementwise(relu_op, x); }
 Tensor softplus(const Tensor& x) { return elementwise(softplus_op, x); }
+Tensor log1p(const Tensor& x) { return elementwise(log1p_op, x); }
+Tensor expm1(const Tensor& x) { return elementwise(expm1_op, x); }
+Tensor sin(const Tensor& x) { return elementwise(sin_op, x); }
+Tensor cos(const Tensor& x) { return elementwise(cos_op, x); }
+Tensor erf(const Tensor& x) { return elementwise(erf_op, x); }
+Tensor silu(const Tensor& x) { return elementwise(silu_op, x); }
+Tensor log_sigmoid(const Tensor& x) { return elementwise(log_sigmoid_op, x); }
 Tensor gelu(const Tensor& x, Gelu form) {
   return elementwise(form == Gelu::exact ? gelu_exact_op : gelu_tanh_op, x);
 }
@@ -210,6 +249,17 @@ Tensor add(const Tensor& a, double b) {
 Tensor multiply(const Tensor& a, double b) {
   require_number_fits("multiply", a, b);
   return apply(multiply_scalar_op, {a}, a.shape(), a.dtype(), b);
+}
+Tensor clamp(const Tensor& x, std::optional<double> min, std::optional<double> max) {
+  kernels::Bounds bounds;
+  for (const std::optional<double>& bound : {min, max}) {
+    if (!bound) continue;
+    if (std::isnan(*bound)) throw ValueError("clamp: a bound is NaN; leave it out (std::nullopt) for none");
+    if (!std::isinf(*bound)) require_number_fits("clamp", x, *bound);
+  }
+  if (min) bounds.low = *min;
+  if (max) bounds.high = *max;
+  return apply(clamp_op, {x}, x.shape(), x.dtype(), bounds);
 }
 Tensor power(const Tensor& a, double exponent) { return apply(power_scalar_op, {a}, a.shape(), a.dtype(), exponent); }
 

@@ -69,6 +69,20 @@ double smaller(double a, double b) {
 double sign_of(double x) {
   return std::isnan(x) ? x : static_cast<double>((x > 0) - (x < 0));
 }
+double x_log_y(double x, double y) {
+  return x == 0 && !std::isnan(y) ? 0 : x * std::log(y);
+}
+double clamped(double x, double low, double high) {
+  return std::isnan(x) ? x : x < low ? low : x > high ? high : x;
+}
+/// Bounds have kinks, which no sample is near; refused where no number can stand.
+void clamp_row(Rows& rows, const char* name, Call call, OfOne f) {
+  unary(rows, name, call, f, Domain::normal, chosen_any);
+  rows.back().misuses.push_back(
+      misuse<ValueError>([] { return clamp(ones({2}), not_a_number, 1); }, "clamp: a bound is NaN"));
+  rows.back().misuses.push_back(
+      misuse<DTypeError>([] { return clamp(ones({2}, int64), {}, 1.5); }, "1.5 is no whole number"));
+}
 double normal_distribution(double x) {
   return std::erfc(-x / std::sqrt(2.0)) / 2;
 }
@@ -148,6 +162,8 @@ void add_elementwise_rows(Rows& rows) {
   binary(rows, "power",                       [](Inputs x) { return power(x[0], x[1]); },           [](double a, double b) { return std::pow(a, b); }, positive, normal, floats);
   binary(rows, "maximum",                     [](Inputs x) { return maximum(x[0], x[1]); },         larger,                                      distinct, distinct, chosen_any);
   binary(rows, "minimum",                     [](Inputs x) { return minimum(x[0], x[1]); },         smaller,                                     distinct, distinct, chosen_any);
+  binary(rows, "xlogy",                       [](Inputs x) { return xlogy(x[0], x[1]); },           x_log_y,                                     positive, positive,  floats);
+  rows.back().samples.push_back({given({0, 0, 2, -1}, {4}), given({0.5, 2, 1, 3}, {4})});
   binary(rows, "operator+ two tensors",       [](Inputs x) { return x[0] + x[1]; },                 [](double a, double b) { return a + b; },    normal, normal,    any);
   binary(rows, "operator- two tensors",       [](Inputs x) { return x[0] - x[1]; },                 [](double a, double b) { return a - b; },    normal, normal,    any);
   binary(rows, "operator* two tensors",       [](Inputs x) { return x[0] * x[1]; },                 [](double a, double b) { return a * b; },    normal, normal,    any);
@@ -168,6 +184,20 @@ void add_elementwise_rows(Rows& rows) {
   unary(rows, "gelu tanh",                    [](Inputs x) { return gelu(x[0], Gelu::tanh); },      gelu_by_tanh,                                normal,   floats);
   unary(rows, "softplus",                     [](Inputs x) { return softplus(x[0]); },              [](double x) { return x > 50 ? x : std::log1p(std::exp(x)); }, normal, floats);
 
+  unary(rows, "silu",                         [](Inputs x) { return silu(x[0]); },                  [](double x) { return x / (1 + std::exp(-x)); }, normal, floats);
+  unary(rows, "log_sigmoid",                  [](Inputs x) { return log_sigmoid(x[0]); },           [](double x) { return x < -50 ? x : -std::log1p(std::exp(-x)); }, normal, floats);
+  unary(rows, "log1p",                        [](Inputs x) { return log1p(x[0]); },                 [](double x) { return std::log1p(x); },      positive, floats);
+  unary(rows, "log1p of small numbers",       [](Inputs x) { return log1p(x[0]); },                 [](double x) { return std::log1p(x); },      Domain::small, floats);
+  unary(rows, "expm1",                        [](Inputs x) { return expm1(x[0]); },                 [](double x) { return std::expm1(x); },      normal,   floats);
+  unary(rows, "expm1 of small numbers",       [](Inputs x) { return expm1(x[0]); },                 [](double x) { return std::expm1(x); },      Domain::small, floats);
+  unary(rows, "sin",                          [](Inputs x) { return sin(x[0]); },                   [](double x) { return std::sin(x); },        normal,   floats);
+  unary(rows, "cos",                          [](Inputs x) { return cos(x[0]); },                   [](double x) { return std::cos(x); },        normal,   floats);
+  unary(rows, "erf",                          [](Inputs x) { return erf(x[0]); },                   [](double x) { return std::erf(x); },        normal,   floats);
+  clamp_row(rows, "clamp",                    [](Inputs x) { return clamp(x[0], -1, 2); },          [](double x) { return clamped(x, -1, 2); });
+  clamp_row(rows, "clamp from below",         [](Inputs x) { return clamp(x[0], -1, {}); },         [](double x) { return clamped(x, -1, infinity); });
+  clamp_row(rows, "clamp from above",         [](Inputs x) { return clamp(x[0], {}, 1); },          [](double x) { return clamped(x, -infinity, 1); });
+  clamp_row(rows, "clamp not at all",         [](Inputs x) { return clamp(x[0], {}, {}); },         [](double x) { return x; });
+
   unary(rows, "power to a fraction",          [](Inputs x) { return power(x[0], 1.5); },            [](double x) { return std::pow(x, 1.5); },   positive, floats);
   unary(rows, "power cube",                   [](Inputs x) { return power(x[0], 3.0); },            [](double x) { return x * x * x; },          normal,   floats);
   unary(rows, "power inverse",                [](Inputs x) { return power(x[0], -1.0); },           [](double x) { return 1 / x; },              nonzero,  floats);
@@ -186,6 +216,7 @@ void add_elementwise_rows(Rows& rows) {
   unary(rows, "add itself",                   [](Inputs x) { return add(x[0], x[0]); },             [](double x) { return 2 * x; },              normal,   any);
   unary(rows, "multiply itself",              [](Inputs x) { return multiply(x[0], x[0]); },        [](double x) { return x * x; },              normal,   any);
   unary(rows, "divide itself",                [](Inputs x) { return divide(x[0], x[0]); },          [](double x) { return x / x; },              nonzero,  floats);
+  unary(rows, "xlogy of itself",              [](Inputs x) { return xlogy(x[0], x[0]); },           [](double x) { return x_log_y(x, x); },      positive, floats);
   unary(rows, "power itself",                 [](Inputs x) { return power(x[0], x[0]); },           [](double x) { return std::pow(x, x); },     positive, floats);
   // clang-format on
   add_choosing_rows(rows);

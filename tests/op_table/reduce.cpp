@@ -1,6 +1,7 @@
 #include "twins/reduce.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "op_table/samples.hpp"
 #include "op_table/table.hpp"
@@ -160,6 +161,35 @@ void argmax_row(Rows& rows, const char* name, Call call, const Axis& axis) {
   refuse_empty(row, {0, 0});
 }
 
+double population_deviation(const Group& x) {
+  return std::sqrt(spread(x, 0));
+}
+double sample_deviation(const Group& x) {
+  return std::sqrt(spread(x, 1));
+}
+
+/// Zeros among the factors. Where a product has two, differences along one direction see nothing but rounding.
+void push_zeros(Samples& samples) {
+  samples.push_back({given({0, 2, 3, 0.5, 1.5, 3, -1, 2}, {2, 4})});
+  samples.push_back(values_only({given({0, 0, 2, 3}, {2, 2})}));
+}
+
+void cumsum_row(Rows& rows, const char* name, Call call, Plain (*twin)(PlainInputs)) {
+  Row row;
+  row.name = name;
+  row.call = call;
+  row.twin = twin;
+  row.samples = {{real({3, 4})}, {real({1})},    {real({5})},  {real({2, 3, 2})}, {repeated({1, 4}, {3, 4})},
+                 {real({0, 3})}, {real({3, 0})}, {real({0})}, values_only({real({3, 70}, Domain::large)})};
+  push_specials(row.samples);
+  row.misuses = {
+      misuse<ShapeError>([call] { return call({scalar(1)}); }, "cumsum: axis"),
+      misuse<DTypeError>([call] { return call({ones({2}, boolean)}); }, "not defined for boolean"),
+  };
+  row.takes_int64 = true;
+  rows.push_back(row);
+}
+
 }  // namespace
 
 void add_reduce_rows(Rows& rows) {
@@ -198,6 +228,41 @@ void add_reduce_rows(Rows& rows) {
   along(rows, "norm of the last axis",      [](Inputs x) { return norm(x[0], {-1}); },                  last,       length,                     normal);
   push_specials(rows.back().samples);
   along(rows, "norm of the first axis kept",[](Inputs x) { return norm(x[0], {0}, keep_axes); },        first_kept, length,                     normal);
+  along(rows, "norm of order 1",            [](Inputs x) { return norm(x[0], {-1}, Keep::no, 1); },      last,       sum_of_magnitudes,          Domain::away_from_zero);
+  push_specials(rows.back().samples);
+  along(rows, "norm of order infinity kept",[](Inputs x) { return norm(x[0], {0}, keep_axes, infinity); }, first_kept, largest_magnitude,        distinct);
+  rows.back().misuses.push_back(misuse<ValueError>([] { return norm(ones({2}), {0}, Keep::no, 3); }, "p must be 1, 2 or infinity, got 3"));
+  ties_have_no_quotient(rows.back());
+  push_specials(rows.back().samples);
+  along(rows, "standard_deviation",         [](Inputs x) { return standard_deviation(x[0], {-1}); },    last,       population_deviation,       normal);
+  rows.back().samples.push_back(values_only({given({3, 3, 3, 0.1, 0.1, 0.1}, {2, 3})}));
+  along(rows, "standard_deviation of a sample kept", [](Inputs x) { return standard_deviation(x[0], {0, -1}, keep_axes, 1); }, {{0, -1}, keep_axes}, sample_deviation, normal);
+  nothing_has_no_quotient(rows.back());
+  over_all(rows, "min",                     [](Inputs x) { return min(x[0]); },                                     smallest,                   distinct);
+  refuse_empty(rows.back(), {0, 3});
+  ties_have_no_quotient(rows.back());
+  push_specials(rows.back().samples);
+  rows.back().precision = Precision::moved;
+  rows.back().takes_int64 = true;
+  along(rows, "min of the last axis",       [](Inputs x) { return min(x[0], {-1}); },                   last,       smallest,                   distinct);
+  push_specials(rows.back().samples);
+  rows.back().precision = Precision::moved;
+  along(rows, "min of the first axis kept", [](Inputs x) { return min(x[0], {0}, keep_axes); },         first_kept, smallest,                   distinct);
+  refuse_empty(rows.back(), {0, 3});
+  ties_have_no_quotient(rows.back());
+  over_all(rows, "prod",                    [](Inputs x) { return prod(x[0]); },                                    multiplied,                 Domain::away_from_zero);
+  push_zeros(rows.back().samples);
+  along(rows, "prod of the last axis",      [](Inputs x) { return prod(x[0], {-1}); },                  last,       multiplied,                 normal);
+  push_zeros(rows.back().samples);
+  push_specials(rows.back().samples);
+  rows.back().samples.push_back({given({0, 2, 0, 0.5, 1.5, 0, -1, 2}, {2, 4})});
+  along(rows, "prod of both ends kept",     [](Inputs x) { return prod(x[0], {0, -1}, keep_axes); },    {{0, -1}, keep_axes}, multiplied,       normal);
+  push_zeros(rows.back().samples);
+  along(rows, "entropy",                    [](Inputs x) { return entropy(x[0]); },                     last,       entropy_of,                 Domain::positive);
+  rows.back().samples.push_back(values_only({given({0, 1, 0, 0.5, 0.25, 0.25}, {2, 3})}));
+  along(rows, "entropy of the first axis kept", [](Inputs x) { return entropy(x[0], 0, keep_axes); },   first_kept, entropy_of,                 Domain::unit);
+  cumsum_row(rows, "cumsum",                [](Inputs x) { return cumsum(x[0]); },                      [](PlainInputs x) { return running_sums(x[0], x[0].shape.rank() - 1); });
+  cumsum_row(rows, "cumsum of the first axis", [](Inputs x) { return cumsum(x[0], 0); },                [](PlainInputs x) { return running_sums(x[0], 0); });
   argmax_row(rows, "argmax",                [](Inputs x) { return argmax(x[0]); },                      last);
   push_specials(rows.back().samples);
   argmax_row(rows, "argmax kept",           [](Inputs x) { return argmax(x[0], 0, keep_axes); },        first_kept);

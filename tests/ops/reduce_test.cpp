@@ -253,5 +253,49 @@ TEST(Reduce, AllAndAny) {
   EXPECT_THROWS_WITH(all(ones({2})), DTypeError, "all: x must be boolean");
 }
 
+Tensor slope(const Function& f, const Tensor& x) {
+  const Tensor leaf = variable(x);
+  return grad(f(leaf), leaf);
+}
+
+TEST(Prod, HasEveryDerivativeWithZerosAmongTheFactors) {
+  const auto product = [](const Tensor& x) { return prod(x); };
+  EXPECT_TENSOR_NEAR(slope(product, tensor({2, 0, 5})), tensor({0, 10, 0}), 0, 0);
+  EXPECT_TENSOR_NEAR(slope(product, tensor({0, 0, 5})), zeros({3}), 0, 0);
+  EXPECT_TENSOR_NEAR(hessian(product, tensor({0, 0, 5})), tensor({{0, 5, 0}, {5, 0, 0}, {0, 0, 0}}), 0, 0);
+  EXPECT_TENSOR_NEAR(hessian(product, zeros({3})), zeros({3, 3}), 0, 0);
+}
+
+TEST(Prod, OfInt64IsExact) {
+  EXPECT_EQ(prod(tensor({3037000499., 3037000499.}, int64)).item(), 9223372030926249001.);
+  EXPECT_EQ(prod(zeros({0}, int64)).item(), 1);
+}
+
+TEST(StandardDeviation, OfEqualNumbersIsZeroWithZeroGradient) {
+  for (const DType dtype : {float32, float64}) {
+    const Tensor x = full({3, 7}, 0.1, dtype);
+    const auto f = [](const Tensor& t) { return sum(standard_deviation(t, {-1})); };
+    EXPECT_EQ(f(x).item(), 0);
+    EXPECT_TENSOR_NEAR(slope(f, x), zeros({3, 7}, dtype), 0, 0);
+  }
+  EXPECT_TRUE(std::isnan(standard_deviation(ones({1}), {0}, Keep::no, 1).item()));
+}
+
+TEST(Entropy, IsFiniteWhereAProbabilityIsZero) {
+  const Tensor p = tensor({0.5, 0, 0.5, 0});
+  const auto f = [](const Tensor& t) { return entropy(t); };
+  EXPECT_NEAR(f(p).item(), std::log(2.0), 1e-15);
+  const double d = std::log(2.0) - 1;
+  EXPECT_TENSOR_NEAR(slope(f, p), tensor({d, 0, d, 0}), 1e-14, 0);
+  EXPECT_TENSOR_NEAR(hessian(f, p), tensor({{-2, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, -2, 0}, {0, 0, 0, 0}}), 1e-14, 0);
+  EXPECT_FALSE(std::signbit(entropy(tensor({1, 0})).item()));
+}
+
+TEST(Cumsum, Float32IsAddedUpInFloat64) {
+  const Tensor y = cumsum(full({1 << 20}, 0.1, float32));
+  const double each = static_cast<double>(0.1F);
+  EXPECT_NEAR(y.at({-1}), each * (1 << 20), 0.01);
+}
+
 }  // namespace
 }  // namespace regard

@@ -78,6 +78,52 @@ inline double largest(const Group& x) {
   return out;
 }
 
+inline double smallest(const Group& x) {
+  double out = std::numeric_limits<double>::infinity();
+  for (const double value : x) {
+    if (std::isnan(value)) return value;
+    out = std::min(out, value);
+  }
+  return out;
+}
+
+inline double multiplied(const Group& x) {
+  double out = 1;
+  for (const double value : x) out *= value;
+  return out;
+}
+
+inline double sum_of_magnitudes(const Group& x) {
+  double out = 0;
+  for (const double value : x) out += std::fabs(value);
+  return out;
+}
+
+inline double largest_magnitude(const Group& x) {
+  double out = 0;
+  for (const double value : x) {
+    if (std::isnan(value)) return value;
+    out = std::max(out, std::fabs(value));
+  }
+  return out;
+}
+
+inline double entropy_of(const Group& p) {
+  double out = 0;
+  for (const double value : p)
+    if (value != 0) out -= value * std::log(value);
+  return out;
+}
+
+/// Sums of everything up to each element along an axis.
+inline Plain running_sums(const Plain& x, int axis) {
+  return fill(x.shape, [&](const Index& at) {
+    double out = 0;
+    for (Size i = 0; i <= at[static_cast<std::size_t>(axis)]; ++i) out += x.at(with(at, axis, i));
+    return out;
+  });
+}
+
 inline double log_of_summed_exponentials(const Group& x) {
   const double top = x.empty() ? 0 : largest(x);
   if (std::isinf(top)) return top;
