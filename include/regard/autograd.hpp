@@ -94,6 +94,9 @@ class EnableGrad {
 /// Graph nodes of this thread that are alive; back to its earlier value when a graph has gone.
 [[nodiscard]] Size live_nodes();
 
+/// What a thread computes for: a backward's rules and hooks, an optimiser's step or clipping, or neither.
+enum class Phase { forward, backward, optimiser };
+
 // ---- backward ------------------------------------------------------------------------------------------
 
 struct BackwardOptions {

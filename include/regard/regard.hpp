@@ -26,4 +26,5 @@
 #include <regard/optim.hpp>
 #include <regard/random.hpp>
 #include <regard/shape.hpp>
+#include <regard/tape.hpp>
 #include <regard/tensor.hpp>

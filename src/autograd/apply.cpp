@@ -1,6 +1,6 @@
 #include "autograd/apply.hpp"
 
-#include "autograd/context.hpp"
+#include "autograd/observer.hpp"
 
 namespace regard::detail {
 namespace {
@@ -25,16 +25,6 @@ bool any_requires_grad(const Op& op, const Tensor* inputs, int count) {
 
 }  // namespace
 
-void execute(const Op& op, const kernels::Call& call) {
-  const DType dtype = op.dispatch_on == DispatchOn::output ? call.out().dtype : call.in(0).dtype;
-  const kernels::Kernel kernel = op.kernels[dtype];
-  if (!kernel) throw DTypeError(std::string(op.name) + ": not defined for " + name(dtype) + "; convert with .to()");
-  Observer* observer = context().observer;
-  if (observer) observer->before(op, call);
-  kernel(call);
-  if (observer) observer->after(op, call);
-}
-
 void execute(const Op& op, const Tensor* inputs, int input_count, Tensor* outputs, int output_count,
              const Attributes& attributes) {
   kernels::Array few_in[few_inputs], out[few_inputs];
@@ -47,7 +37,13 @@ void execute(const Op& op, const Tensor* inputs, int input_count, Tensor* output
   for (int i = 0; i < output_count; ++i) out[i] = array(outputs[i]);
   for (int i = 0; i < input_count; ++i)
     if (inputs[i].defined()) in[i] = op.broadcasts ? stretch(array(inputs[i]), out[0].shape) : array(inputs[i]);
-  execute(op, {in, input_count, out, output_count, attributes.data()});
+  const DType dtype = op.dispatch_on == DispatchOn::output ? out[0].dtype : in[0].dtype;
+  const kernels::Kernel kernel = op.kernels[dtype];
+  if (!kernel) throw DTypeError(std::string(op.name) + ": not defined for " + name(dtype) + "; convert with .to()");
+  const Run run{op.name, inputs, input_count, outputs, output_count, attributes};
+  Observers::tell([&run](Observer& observer) { observer.before(run); });
+  kernel({in, input_count, out, output_count, attributes.data()});
+  Observers::tell([&run](Observer& observer) { observer.after(run); });
 }
 
 Tensor apply(const Op& op, const Tensor* inputs, int input_count, const Shape& shape, DType dtype,
@@ -63,6 +59,7 @@ Tensor apply(const Op& op, std::initializer_list<Tensor> inputs, const Shape& sh
 }
 
 Tensor apply_view(const Op& op, const Tensor& x, Tensor y, const Attributes& attributes) {
+  Observers::tell([&](Observer& observer) { observer.viewed({op.name, &x, 1, &y, 1, attributes}); });
   return record(op, &x, 1, std::move(y), attributes);
 }
 

@@ -9,8 +9,7 @@
 namespace regard::detail {
 
 /// Runs the op's kernel. The one door through which numbers are computed: forward, backward and optimisers alike.
-void execute(const Op& op, const kernels::Call& call);
-/// The same on tensors; `output` must be defined and is written.
+/// The outputs must be defined and are written.
 void execute(const Op& op, const Tensor* inputs, int input_count, Tensor* outputs, int output_count,
              const Attributes& attributes = {});
 

@@ -4,7 +4,7 @@
 #include <regard/ops.hpp>
 
 #include "autograd/apply.hpp"
-#include "autograd/context.hpp"
+#include "autograd/observer.hpp"
 #include "autograd/needs.hpp"
 
 namespace regard {
@@ -53,7 +53,8 @@ class Walk {
     if (!node) return false;
     return !wanted || std::binary_search(wanted->begin(), wanted->end(), node->id);
   }
-  void add(const Tensor& y, Tensor dy);
+  /// The gradient of y so far.
+  const Tensor& add(const Tensor& y, Tensor dy);
   bool done() const { return heap_.empty(); }
   /// The newest Tensor with its whole gradient, hooks applied.
   Entry next();
@@ -88,7 +89,7 @@ void accumulate(Tensor& total, const Tensor& term) {
   }
 }
 
-void Walk::add(const Tensor& y, Tensor dy) {
+const Tensor& Walk::add(const Tensor& y, Tensor dy) {
   Node& node = *node_of(y);
   check_thread(node, what_);
   if (node.pending >= 0) {
@@ -96,7 +97,7 @@ void Walk::add(const Tensor& y, Tensor dy) {
     if (place >= entries_.size() || !entries_[place].y.defined() || node_of(entries_[place].y) != &node)
       fail(what_, describe(node) + " is being walked already; a hook must not start a backward through the same graph");
     accumulate(entries_[place].dy, dy);
-    return;
+    return entries_[place].dy;
   }
   int place;
   if (vacant_.empty()) {
@@ -110,6 +111,7 @@ void Walk::add(const Tensor& y, Tensor dy) {
   node.pending = place;
   heap_.push_back(place);
   std::push_heap(heap_.begin(), heap_.end(), [this](int a, int b) { return older(a, b); });
+  return entries_[static_cast<std::size_t>(place)].dy;
 }
 
 Entry Walk::next() {
@@ -156,8 +158,19 @@ void Walk::run_custom_rule(const Node& node, const Entry& entry, const Slots<Ten
   for (std::size_t i = 0; i < count; ++i) dx[static_cast<int>(i)] = returned[i];
 }
 
+/// Tells the observers that a rule begins, and that it ended, whatever happens.
+struct Watched {
+  Watched(const Node& node, const Entry& entry) {
+    Observers::tell([&](Observer& observer) { observer.rule_begins(node, entry.y, entry.dy); });
+  }
+  ~Watched() {
+    Observers::tell([](Observer& observer) { observer.rule_ends(); });
+  }
+};
+
 void Walk::expand(const Entry& entry) {
   Node& node = *node_of(entry.y);
+  const Watched watched(node, entry);
   const bool custom = node.extras && node.extras->custom;
   if (!node.op && !custom) return;
   if (node.freed)
@@ -186,7 +199,9 @@ void Walk::expand(const Entry& entry) {
     if (!needed[i] || !dx[i].defined()) continue;
     if (!custom && node.op->broadcasts) dx[i] = sum_to(dx[i], inputs[i].shape());
     check_gradient(node, i, inputs[i], dx[i]);
-    add(inputs[i], std::move(dx[i]));
+    const Tensor term = context().observer ? dx[i] : Tensor();
+    const Tensor& sum = add(inputs[i], std::move(dx[i]));
+    Observers::tell([&](Observer& observer) { observer.gradient(i, inputs[i], term, sum); });
   }
   if (!retain_graph_) {
     node.freed = true;
@@ -207,11 +222,12 @@ Tensor checked_seed(const char* what, const Tensor& output, const Tensor& seed) 
   return seed;
 }
 
-/// Restores the thread's recording state, whatever happens.
+/// The thread's state during a walk; restored whatever happens.
 struct Recording {
-  explicit Recording(bool on) : before(context().recording) { context().recording = on; }
+  explicit Recording(bool on) : before(std::exchange(context().recording, on)) {}
   ~Recording() { context().recording = before; }
   bool before;
+  PhaseScope phase{Phase::backward};
 };
 
 enum Mark : int { unseen, seen, leading };

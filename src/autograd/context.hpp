@@ -1,28 +1,35 @@
-// What a thread knows: whether it records, how many nodes are alive, who watches.
+// What a thread knows: whether it records, how many nodes are alive, what it computes for, who watches.
 #pragma once
 
-#include <regard/dtype.hpp>
+#include <utility>
 
-#include "kernels/call.hpp"
+#include <regard/autograd.hpp>
 
 namespace regard::detail {
 
-struct Op;
-
-/// Sees every kernel that runs: (op, inputs, outputs). The profiler and the recorders are observers.
-struct Observer {
-  virtual ~Observer() = default;
-  virtual void before(const Op& op, const kernels::Call& call) = 0;
-  virtual void after(const Op& op, const kernels::Call& call) = 0;
-};
+class Observer;
 
 struct Context {
   bool recording = true;
   Size live_nodes = 0;
   std::int64_t next_node_id = 1;
-  Observer* observer = nullptr;
+  Phase phase = Phase::forward;
+  Observer* observer = nullptr;  ///< the youngest, see autograd/observer.hpp
+  bool quiet = false;            ///< an observer is being told; what it runs is nobody's business
 };
 
 Context& context();
+
+/// What the thread computes for while it lives.
+class PhaseScope {
+ public:
+  explicit PhaseScope(Phase phase) : before_(std::exchange(context().phase, phase)) {}
+  ~PhaseScope() { context().phase = before_; }
+  PhaseScope(const PhaseScope&) = delete;
+  PhaseScope& operator=(const PhaseScope&) = delete;
+
+ private:
+  Phase before_;
+};
 
 }  // namespace regard::detail

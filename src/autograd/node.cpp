@@ -3,6 +3,7 @@
 #include <new>
 
 #include "autograd/context.hpp"
+#include "autograd/observer.hpp"
 #include "tensor/memory.hpp"
 
 namespace regard {
@@ -11,6 +12,12 @@ namespace detail {
 Context& context() {
   thread_local Context instance;
   return instance;
+}
+
+void Observer::leave() {
+  Observer** place = &context().observer;
+  while (*place && *place != this) place = &(*place)->below_;
+  if (*place) *place = below_;
 }
 
 Ref<Node> new_node() {

@@ -6,6 +6,7 @@
 
 #include <regard/tensor.hpp>
 
+#include "kernels/attribute_text.hpp"
 #include "kernels/call.hpp"
 
 namespace regard::detail {
@@ -18,11 +19,21 @@ class Attributes {
   Attributes(const T& value) {  // NOLINT: written as apply(op, ..., Axis{2})
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof bytes_ && alignof(T) <= 8);
     std::memcpy(bytes_, &value, sizeof(T));
+    text_ = [](const void* bytes) { return text_of(*static_cast<const T*>(bytes), 0); };
   }
   const void* data() const { return bytes_; }
+  /// "axis=2", for whoever lists what ran; empty where there is nothing to say.
+  std::string text() const { return text_ ? text_(bytes_) : ""; }
 
  private:
+  template <class T>
+  static auto text_of(const T& value, int) -> decltype(to_text(value)) { return to_text(value); }
+  template <class T>
+  static std::string text_of(const T&, long) { return ""; }
+  static std::string text_of(double value, int) { return kernels::named_number("value", value); }
+
   alignas(8) unsigned char bytes_[64] = {};
+  std::string (*text_)(const void*) = nullptr;
 };
 
 /// What a gradient rule sees. Rules are written with differentiable ops, so that they can be differentiated.

@@ -1,7 +1,7 @@
 #include <regard/autograd.hpp>
 
 #include "autograd/apply.hpp"
-#include "autograd/context.hpp"
+#include "autograd/observer.hpp"
 
 namespace regard {
 namespace detail {
@@ -136,6 +136,8 @@ Tensor CustomOp::operator()(const Tensors& inputs) const {
     const NoGrad guard;
     y = forward_(inputs).detach();
   }
+  const Run run{rule_->name.c_str(), inputs.data(), static_cast<int>(inputs.size()), &y, 1, {}};
+  Observers::tell([&run](Observer& observer) { observer.customised(run); });
   bool wanted = false;
   for (const Tensor& x : inputs) wanted = wanted || x.requires_grad();
   if (!context().recording || !wanted || !is_float(y.dtype())) return y;

@@ -5,8 +5,8 @@
 #include <set>
 
 #include <regard/ops.hpp>
+#include <regard/tape.hpp>
 
-#include "autograd/context.hpp"
 #include "autograd/node.hpp"
 
 namespace regard::detail {
@@ -19,46 +19,20 @@ GradOptions walk(const Tensor& seed) {
   return options;
 }
 
-/// Follows one tensor's numbers through the kernels that read them.
-class Trail : public Observer {
- public:
-  explicit Trail(const Tensor& start) : before_(context().observer) {
-    add(array(start), "the input itself");
-    context().observer = this;
-  }
-  ~Trail() override { context().observer = before_; }
-  Trail(const Trail&) = delete;
-  Trail& operator=(const Trail&) = delete;
-
-  void before(const Op& op, const kernels::Call& call) override {
-    if (before_) before_->before(op, call);
-  }
-  void after(const Op& op, const kernels::Call& call) override {
+/// Which operation computed what, of all that has numbers of x in it: by memory, which views share.
+std::map<Size, std::string> makers_from(const Tensor& x, const TapeRecorder& tape) {
+  std::map<Size, std::string> makers = {{tape.find(x).storage, "the input itself"}};
+  for (const Step& step : tape.steps()) {
+    if (step.kind != StepKind::kernel) continue;
     bool follows = false;
-    for (int i = 0; i < call.input_count; ++i) follows = follows || maker_of(call.in(i));
-    for (int i = 0; i < call.output_count; ++i) {
-      made_.erase(static_cast<const char*>(call.out(i).data));  // memory is used again
-      if (follows) add(call.out(i), op.name);
+    for (const Value& in : step.inputs) follows = follows || makers.count(in.storage) != 0;
+    for (const Value& out : step.outputs) {
+      if (follows) makers[out.storage] = step.op;
+      if (!follows) makers.erase(out.storage);  // overwritten
     }
-    if (before_) before_->after(op, call);
   }
-  /// The op that computed this array from the tensor's numbers; null if none did.
-  const char* maker_of(const kernels::Array& array) const {
-    const char* first = static_cast<const char*>(array.data);
-    const auto next = made_.upper_bound(first);
-    return next != made_.begin() && first < std::prev(next)->second.first ? std::prev(next)->second.second
-                                                                          : nullptr;
-  }
-
- private:
-  void add(const kernels::Array& array, const char* maker) {
-    const char* first = static_cast<const char*>(array.data);
-    made_[first] = {first + item_size(array.dtype) * numel(array.shape), maker};
-  }
-
-  Observer* before_;
-  std::map<const char*, std::pair<const char*, const char*>> made_;  // first byte -> behind the last, maker
-};
+  return makers;
+}
 
 }  // namespace
 
@@ -134,8 +108,10 @@ std::string where_cut(const Problem& problem, std::size_t i) {
   Tensors at = problem.values;
   at[i] = tensor_of(numbers_of(at[i]), at[i]);  // memory of its own
   const Tensors x = problem.leaves(at);
-  Trail trail(x[i]);
+  TapeRecorder tape;
   const Tensor y = problem.f(x);
+  tape.stop();
+  const std::map<Size, std::string> makers = makers_from(x[i], tape);
   if (!y.requires_grad())
     return "the whole output was computed outside of any graph (detach, or recording off?)";
   std::vector<const Node*> open = {node_of(y)};
@@ -146,8 +122,9 @@ std::string where_cut(const Problem& problem, std::size_t i) {
     for (const Tensor* in = node.inputs(); in != node.inputs() + node.input_count; ++in) {
       if (!in->defined()) continue;
       const Node* below = node_of(*in);
-      if (const char* maker = below ? nullptr : trail.maker_of(array(*in)))
-        return "the graph was cut between " + std::string(maker) + " and " + describe(node) +
+      const auto maker = makers.find(tape.find(*in).storage);
+      if (!below && maker != makers.end())
+        return "the graph was cut between " + maker->second + " and " + describe(node) +
                ", which takes its numbers as a constant (detach, or recording off?)";
       if (below && seen.insert(below).second) open.push_back(below);
     }

@@ -7,6 +7,7 @@
 // where ignored.
 #pragma once
 
+#include "kernels/attribute_text.hpp"
 #include "kernels/call.hpp"
 
 namespace regard::kernels {
@@ -16,6 +17,7 @@ struct CrossEntropy {
   Size ignore_index = 0;
   double smoothing = 0;  ///< s
 };
+inline std::string to_text(const CrossEntropy& at) { return named_number("smoothing", at.smoothing); }
 
 extern const KernelSet cross_entropy;  ///< (logits, targets, weights) -> [..]
 extern const KernelSet

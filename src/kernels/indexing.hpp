@@ -1,6 +1,7 @@
 // Kernels that read and write where ids say. Ids are int64 and were checked: each lies in 0..extent - 1.
 #pragma once
 
+#include "kernels/attribute_text.hpp"
 #include "kernels/call.hpp"
 
 namespace regard::kernels {
@@ -10,6 +11,7 @@ struct Lookup {
   int axis;
   Size extent;
 };
+inline std::string to_text(const Lookup& at) { return named_number("axis", at.axis); }
 
 /// Place in row-major order of the first id outside 0..extent - 1; -1 when there is none. Ids row-major.
 Size first_outside(const Array& ids, Size extent);

@@ -2,6 +2,7 @@
 // backward: two passes over a row that is at hand cost less than two more outputs would.
 #pragma once
 
+#include "kernels/attribute_text.hpp"
 #include "kernels/call.hpp"
 
 namespace regard::kernels {
@@ -10,6 +11,7 @@ namespace regard::kernels {
 struct LayerNormEpsilon {
   double epsilon = 0;
 };
+inline std::string to_text(const LayerNormEpsilon& at) { return named_number("epsilon", at.epsilon); }
 
 /// (x, gamma, beta): (x - mean) / sqrt(variance + epsilon)·gamma + beta. gamma and beta [width] may both be
 /// missing.

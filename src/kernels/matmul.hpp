@@ -1,6 +1,7 @@
 // Products of batches of matrices.
 #pragma once
 
+#include "kernels/attribute_text.hpp"
 #include "kernels/call.hpp"
 
 namespace regard::kernels {
@@ -10,6 +11,10 @@ struct Product {
   bool transpose_a = false, transpose_b = false;
   double alpha = 1;
 };
+inline std::string to_text(const Product& at) {
+  std::string text = std::string(at.transpose_a ? "aᵀ·" : "a·") + (at.transpose_b ? "bᵀ" : "b");
+  return at.alpha == 1 ? text : text + ", " + named_number("alpha", at.alpha);
+}
 
 /// [.., m, k] x [.., k, n] -> [.., m, n] after op. The leading axes of the inputs stretch to the output's,
 /// which is row-major. Every extent after op fits BLAS's 32 bits.

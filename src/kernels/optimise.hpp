@@ -2,6 +2,7 @@
 // strides.
 #pragma once
 
+#include "kernels/attribute_text.hpp"
 #include "kernels/call.hpp"
 
 namespace regard::kernels {
@@ -12,6 +13,7 @@ struct SgdStep {
   double gain = 1;  ///< of the new gradient in the momentum: 1 - dampening, and 1 at the first step
   double weight_decay = 0;
 };
+inline std::string to_text(const SgdStep& at) { return named_number("rate", at.rate); }
 /// (p, g) -> p.
 extern const KernelSet sgd;
 /// (p, g, momentum) -> (p, momentum).
@@ -26,6 +28,7 @@ struct AdamStep {
   double l2 = 0;               ///< times p, added to g
   double shrink = 1;           ///< of p, before the update: decoupled decay
 };
+inline std::string to_text(const AdamStep& at) { return named_number("rate", at.rate); }
 /// (p, g, m, v) -> (p, m, v).
 extern const KernelSet adam;
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/attribute_text.hpp"
 #include "kernels/call.hpp"
 
 namespace regard::kernels {
@@ -15,6 +16,12 @@ struct Reduction {
 
   bool folds(int axis) const { return (axes >> axis) & 1u; }
 };
+inline std::string to_text(const Reduction& at) {
+  std::string text;
+  for (int axis = 0; axis < 32; ++axis)
+    if (at.folds(axis)) text += (text.empty() ? "axes=" : ",") + std::to_string(axis);
+  return text;
+}
 
 extern const KernelSet sum;   ///< floats and int64; floats are added up in float64
 extern const KernelSet mean;  ///< floats: sum / divisor

@@ -3,6 +3,7 @@
 // the others hold.
 #pragma once
 
+#include "kernels/attribute_text.hpp"
 #include "kernels/call.hpp"
 
 namespace regard::kernels {
@@ -11,6 +12,7 @@ namespace regard::kernels {
 struct SoftmaxAxis {
   int axis = 0;
 };
+inline std::string to_text(const SoftmaxAxis& at) { return named_number("axis", at.axis); }
 
 extern const KernelSet softmax;               ///< (x, keep)
 extern const KernelSet softmax_backward;      ///< (dy, y, keep): y·(dy - Σ y·dy)

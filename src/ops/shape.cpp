@@ -18,10 +18,16 @@ struct Permutation {
   signed char axes[max_rank];
   signed char rank;
 };
+std::string to_text(const Permutation& at) {
+  std::string text;
+  for (int i = 0; i < at.rank; ++i) text += (i ? "," : "axes=") + std::to_string(at.axes[i]);
+  return text;
+}
 
 struct AxisPair {
   int a, b;
 };
+std::string to_text(const AxisPair& at) { return "axes=" + std::to_string(at.a) + "," + std::to_string(at.b); }
 
 Axes inverse(const Permutation& permutation) {
   Axes axes = Sizes::filled(permutation.rank, 0);

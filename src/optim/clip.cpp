@@ -6,6 +6,7 @@
 #include <regard/ops.hpp>
 #include <regard/optim.hpp>
 
+#include "autograd/context.hpp"
 #include "ops/optimise.hpp"
 
 namespace regard {
@@ -52,6 +53,7 @@ double clip_gradients_by_norm(const std::vector<Parameter>& parameters, double m
     throw ValueError("clip_gradients_by_norm: max_norm must not be negative, got " +
                      std::to_string(max_norm));
   const NoGrad guard;
+  const detail::PhaseScope phase(Phase::optimiser);
   std::vector<Parameter> with_gradient;
   std::vector<Tensor> gradients;
   for (const Parameter& parameter : parameters) {

@@ -7,6 +7,8 @@
 #include <regard/error.hpp>
 #include <regard/optim.hpp>
 
+#include "autograd/context.hpp"
+
 namespace regard {
 namespace {
 
@@ -63,6 +65,7 @@ Optimizer::Optimizer(const char* name, std::vector<Parameter> parameters,
 }
 
 void Optimizer::step() {
+  const detail::PhaseScope phase(Phase::optimiser);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Parameter& parameter = parameters_[i];
     if (!parameter.trainable() || !parameter.has_gradient()) continue;

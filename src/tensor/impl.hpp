@@ -60,6 +60,7 @@ void destroy(NodeBase* node) noexcept;
 struct Storage {
   std::uint32_t refs = 1;
   std::size_t bytes = 0;  ///< of the numbers
+  Size serial = 0;        ///< the thread's count of storages: no other ever has it, unlike an address
 
   void* data() { return reinterpret_cast<unsigned char*>(this) + 64; }
 };

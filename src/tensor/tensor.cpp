@@ -26,6 +26,8 @@ Ref<Storage> new_storage(Size elements, DType dtype) {
   static_assert(sizeof(Storage) <= block_alignment);
   auto* storage = new (allocate(static_cast<std::size_t>(bytes) + block_alignment)) Storage;
   storage->bytes = static_cast<std::size_t>(bytes);
+  thread_local Size made = 0;
+  storage->serial = ++made;
   return Ref<Storage>::adopt(storage);
 }
 

@@ -11,7 +11,7 @@
 #include <regard/autograd.hpp>
 #include <regard/ops.hpp>
 
-#include "autograd/context.hpp"
+#include "autograd/observer.hpp"
 #include "support/close.hpp"
 #include "support/tensors.hpp"
 
@@ -42,16 +42,10 @@ void with_stack_of_8_MiB(std::function<void()> f) {
 /// Kernels that ran while it lives.
 class CountedKernels : detail::Observer {
  public:
-  CountedKernels() : before_(detail::context().observer) { detail::context().observer = this; }
-  ~CountedKernels() override { detail::context().observer = before_; }
-  CountedKernels(const CountedKernels&) = delete;
-  CountedKernels& operator=(const CountedKernels&) = delete;
   Size count = 0;
 
  private:
-  void before(const detail::Op&, const kernels::Call&) override { ++count; }
-  void after(const detail::Op&, const kernels::Call&) override {}
-  detail::Observer* before_;
+  void before(const detail::Run&) override { ++count; }
 };
 
 // pytorch #5534: recursion in backward or in the destructor overflows the stack.

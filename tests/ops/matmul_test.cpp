@@ -10,7 +10,7 @@
 
 #include <regard/blas.hpp>
 
-#include "autograd/context.hpp"
+#include "autograd/observer.hpp"
 #include "autograd/op.hpp"
 #include "ops/twin.hpp"
 
@@ -180,14 +180,8 @@ TEST(Matmul, Gradients) {
 
 // Names what runs.
 struct Names : detail::Observer {
-  Names() : before_(std::exchange(detail::context().observer, this)) {}
-  ~Names() override { detail::context().observer = before_; }
-  void before(const detail::Op& op, const kernels::Call&) override { names.emplace_back(op.name); }
-  void after(const detail::Op&, const kernels::Call&) override {}
+  void before(const detail::Run& run) override { names.emplace_back(run.name); }
   std::vector<std::string> names;
-
- private:
-  detail::Observer* before_;
 };
 
 // No transpose is copied, and a weight that meets a batch gets its gradient from one product.
