@@ -27,9 +27,34 @@ enum class EmptyRows {
   error,  ///< a ValueError that names batch, head and query
 };
 
-struct AttentionOptions {
-  /// Factor of the scores; 1 / sqrt(key_width) unless given. ValueError unless finite.
+/// What makes a row of weights of a row of scores. With all of them what is hidden has weight exactly 0, and
+/// a query that sees nothing has no weights but 0.
+enum class Normaliser {
+  softmax,    ///< Vaswani et al. 2017
+  softmax1,   ///< exp s / (1 + Σ exp s), Miller 2023: a query may look at nothing
+  sigmoid,    ///< of each score by itself, Ramapuram et al. 2024
+  relu,       ///< of each score by itself, Wortsman et al. 2023
+  sparsemax,  ///< Martins & Astudillo 2016: most weights exactly 0
+  entmax15,   ///< between softmax and sparsemax, Peters, Niculae & Martins 2019
+};
+
+/// Whether sigmoid and relu count the n keys that a query may see: sigmoid(s - log n), relu(s) / n. Only what
+/// is visible counts, so that neither padding nor decoding token by token changes a weight.
+enum class ByLength { yes, no };
+
+/// How scores become weights: what modules take as well.
+struct ScoreOptions {
+  /// Factor of the scores, the inverse of a temperature; 1 / sqrt(key_width) unless given. ValueError unless
+  /// finite.
   std::optional<double> scale;
+  /// Scaled scores s become cap·tanh(s / cap), which stay within ±cap, before a bias is added (Gemma 2,
+  /// 2024). ValueError unless positive and finite.
+  std::optional<double> softcap;
+  Normaliser normaliser = Normaliser::softmax;
+  ByLength by_length = ByLength::yes;
+};
+
+struct AttentionOptions : ScoreOptions {
   /// Each weight is 0 with this probability, else divided by 1 - dropout. 0 is evaluation: nothing is drawn.
   double dropout = 0;
   /// Draws for dropout; ValueError if dropout is above 0 without it.
@@ -44,11 +69,11 @@ struct AttentionOptions {
 /// What attention did. The values are constants; the gradients arrive with backward, in all copies of the
 /// trace. Giving the trace to another call starts it afresh.
 struct AttentionTrace {
-  Tensor raw;        ///< [batch, heads, queries, keys] query·key, hidden ones as well
-  Tensor scaled;     ///< [batch, heads, queries, keys] raw·scale
-  Tensor masked;     ///< [batch, heads, queries, keys] scaled + bias; -inf where hidden
-  Tensor weights;    ///< [batch, heads, queries, keys] softmax of masked, 0 where hidden; or what
-                     ///< through_weights made of it
+  Tensor raw;      ///< [batch, heads, queries, keys] query·key, hidden ones as well
+  Tensor scaled;   ///< [batch, heads, queries, keys] raw·scale
+  Tensor masked;   ///< [batch, heads, queries, keys] scaled (and capped) + bias; -inf where hidden
+  Tensor weights;  ///< [batch, heads, queries, keys] softmax (or another normaliser) of masked, 0 where
+                   ///< hidden; or what through_weights made of it
   Tensor dropped;    ///< [batch, heads, queries, keys] weights after dropout; the weights if there was none
   Tensor output;     ///< [batch, heads, queries, value_width]
   Tensor logsumexp;  ///< [batch, heads, queries] log Σ exp masked; -inf for a query that sees nothing
@@ -74,7 +99,8 @@ struct AttentionTrace {
   std::shared_ptr<Gradients> gradients_;  ///< shared with the hooks that fill it
 };
 
-/// softmax(scale · query·keyᵀ + bias) · value, Vaswani et al. 2017, equation 1.
+/// softmax(scale · query·keyᵀ + bias) · value, Vaswani et al. 2017, equation 1; the options cap the scores,
+/// or put another normaliser in softmax's place.
 ///
 /// query [batch, heads, queries, key_width], key [batch, kv_heads, keys, key_width],
 /// value [batch, kv_heads, keys, value_width] -> [batch, heads, queries, value_width]
@@ -87,7 +113,7 @@ struct AttentionTrace {
 /// What the mask hides has weight exactly 0 and is never multiplied in: NaN there reaches neither output nor
 /// gradient. A query that sees nothing gives zeros and zero gradients.
 ///
-/// With S the masked scores, P = softmax S row by row, and dropout left out:
+/// With S the masked scores, P = softmax S row by row, and neither cap nor dropout:
 ///   dvalue = Pᵀ·dy     dP = dy·valueᵀ     dS = P·(dP - Σ_keys P·dP)     dbias = dS
 ///   dquery = scale·dS·key                 dkey = scale·dSᵀ·query
 ///

@@ -145,6 +145,22 @@ inline constexpr Keep keep_axes = Keep::axes;
 /// The same over the elements that are kept; the rest are -inf and get gradient 0. A line that keeps nothing, or
 /// nothing but -inf, is all -inf and gets 0.
 [[nodiscard]] Tensor log_softmax(const Tensor& x, const Tensor& keep, int axis = -1);
+/// exp x / (1 + Σ exp x), Miller 2023: softmax beside a score of 0 that takes part and is left out, so that a line may
+/// give less than 1 in all. A shift of x changes it. dx = y·(dy - Σ y·dy). A line of nothing but -inf is 0.
+[[nodiscard]] Tensor softmax1(const Tensor& x, int axis = -1);
+/// The same over the elements that are kept; the rest as in softmax.
+[[nodiscard]] Tensor softmax1(const Tensor& x, const Tensor& keep, int axis = -1);
+/// The nearest point to x with y >= 0 and Σ y = 1, Martins & Astudillo 2016: max(x - τ, 0), exact by sorting; most of a
+/// line becomes exactly 0. With s = 1 where y > 0, else 0: dx = s·(dy - Σ s·dy / Σ s). At a kink, where an element just
+/// reaches 0, that of the side where it is 0.
+[[nodiscard]] Tensor sparsemax(const Tensor& x, int axis = -1);
+/// The same over the elements that are kept; the rest as in softmax.
+[[nodiscard]] Tensor sparsemax(const Tensor& x, const Tensor& keep, int axis = -1);
+/// Between softmax and sparsemax, Peters, Niculae & Martins 2019 (entmax with alpha = 1.5): max(x/2 - τ, 0)² with
+/// Σ y = 1, exact by sorting. With s = √y: dx = s·(dy - Σ s·dy / Σ s).
+[[nodiscard]] Tensor entmax15(const Tensor& x, int axis = -1);
+/// The same over the elements that are kept; the rest as in softmax.
+[[nodiscard]] Tensor entmax15(const Tensor& x, const Tensor& keep, int axis = -1);
 
 // ---- products ------------------------------------------------------------------------------------------
 

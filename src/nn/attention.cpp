@@ -8,8 +8,11 @@ namespace regard::nn {
 namespace {
 
 // Weights go by the probe only where somebody looks.
-void watch(AttentionOptions& options, const Probe& probe) {
+AttentionOptions with_probe(const ScoreOptions& scores, const Probe& probe) {
+  AttentionOptions options;
+  static_cast<ScoreOptions&>(options) = scores;
   if (probe.watched()) options.through_weights = [&probe](const Tensor& weights) { return probe(weights); };
+  return options;
 }
 
 LinearOptions projection(const MultiHeadAttentionOptions& options) {
@@ -57,7 +60,7 @@ void require_input(const std::string& who, const char* what, const Tensor& x, Si
 // ---- one head ------------------------------------------------------------------------------------------
 
 SelfAttention::SelfAttention(Size width, Rng& rng, const SelfAttentionOptions& options)
-    : causal(options.causal) {
+    : causal(options.causal), scores(options.scores) {
   require_positive("self-attention", "the width", width);
   for (Parameter* w : {&w_q, &w_k, &w_v})
     *w = Parameter(initial({width, width}, options.init, options.deviation, options.dtype, rng));
@@ -65,10 +68,8 @@ SelfAttention::SelfAttention(Size width, Rng& rng, const SelfAttentionOptions& o
 
 Tensor SelfAttention::operator()(const Tensor& x, AttentionTrace* trace) const {
   require_input(describe("self-attention", w_q), "x", x, w_q.shape()[0], x.rank());
-  AttentionOptions options;
-  watch(options, weights);
   return attention(matmul(x, w_q), matmul(x, w_k), matmul(x, w_v), causal ? Mask::causal() : Mask::none(),
-                   options, trace);
+                   with_probe(scores, weights), trace);
 }
 
 // ---- several heads -------------------------------------------------------------------------------------
@@ -98,7 +99,8 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& full, Si
       output(heads_of_queries * full.value_width, width, rng, projection(full)),
       dropout(full.dropout, rng),
       heads(heads_of_queries),
-      kv_heads(full.kv_heads) {
+      kv_heads(full.kv_heads),
+      scores(full.scores) {
   if (full.rotary) rotary.emplace();
 }
 
@@ -120,10 +122,9 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, con
     q = (*rotary)(q);
     k = (*rotary)(k);
   }
-  AttentionOptions options;
+  AttentionOptions options = with_probe(scores, weights);
   options.dropout = dropout.probability();
   options.rng = &dropout.rng;
-  watch(options, weights);
   return output(merge_heads(attention(q, k, v, mask, options, trace)));
 }
 

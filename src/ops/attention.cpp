@@ -11,6 +11,7 @@
 #include "autograd/apply.hpp"
 #include "ops/attention_steps.hpp"
 #include "ops/masked_product.hpp"
+#include "ops/softmax.hpp"
 
 namespace regard {
 namespace {
@@ -61,6 +62,9 @@ Extents check(const Tensor& query, const Tensor& key, const Tensor& value) {
 void check(const AttentionOptions& options) {
   if (options.scale && !std::isfinite(*options.scale))
     throw ValueError("attention: the scale must be finite, got " + std::to_string(*options.scale));
+  if (options.softcap && !(*options.softcap > 0 && std::isfinite(*options.softcap)))
+    throw ValueError("attention: the softcap must be positive and finite, got " +
+                     std::to_string(*options.softcap));
   if (!(options.dropout >= 0 && options.dropout <= 1))
     throw ValueError("attention: dropout must lie in 0..1, got " + std::to_string(options.dropout));
   if (options.dropout > 0 && !options.rng)
@@ -118,8 +122,8 @@ Tensor pass_through(const AttentionOptions& options, const Tensor& weights, cons
     throw ShapeError("attention: through_weights returned " + to_string(passed.shape()) + ", expected " +
                      to_string(scores_shape));
   if (passed.dtype() != weights.dtype())
-    throw DTypeError(std::string("attention: through_weights returned ") + name(passed.dtype()) + ", expected " +
-                     name(weights.dtype()) + "; convert it with .to()");
+    throw DTypeError(std::string("attention: through_weights returned ") + name(passed.dtype()) +
+                     ", expected " + name(weights.dtype()) + "; convert it with .to()");
   return reshape(passed, weights.shape());
 }
 
@@ -157,10 +161,12 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   at.scores_shape = {n.batch, n.heads, n.queries, n.keys};
   // Without any width all scores are 0, whatever the scale.
   at.scale = options.scale.value_or(n.key_width == 0 ? 1 : 1 / std::sqrt(static_cast<double>(n.key_width)));
+  at.softcap = options.softcap;
 
   at.scaled = detail::masked_scores(at.query, at.key, at.keep, at.scale);
-  at.masked = visible.bias.defined() ? at.scaled + group.of_queries(visible.bias) : at.scaled;
-  at.weights = at.keep.defined() ? softmax(at.masked, at.keep, -1) : softmax(at.masked, -1);
+  at.masked = options.softcap ? *options.softcap * tanh(at.scaled / *options.softcap) : at.scaled;
+  if (visible.bias.defined()) at.masked = at.masked + group.of_queries(visible.bias);
+  at.weights = detail::normalise(options, at.masked, at.keep);
   if (options.through_weights) at.weights = pass_through(options, at.weights, at.scores_shape);
   at.dropped = options.dropout > 0 ? dropout(at.weights, options.dropout, *options.rng) : at.weights;
   at.output = detail::masked_mix(at.dropped, group.of_keys(stretch_batch(v, n.batch)), at.keep);

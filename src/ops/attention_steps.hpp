@@ -1,6 +1,8 @@
 // What an attention call computed on its way, for the trace.
 #pragma once
 
+#include <optional>
+
 #include <regard/attention.hpp>
 
 namespace regard::detail {
@@ -11,10 +13,11 @@ struct AttentionSteps {
   Tensor query, key;
   Tensor keep;  ///< undefined where everything is visible
   double scale = 1;
+  std::optional<double> softcap;
   Shape scores_shape;  ///< [batch, heads, queries, keys]
 
   Tensor scaled;  ///< 0 where hidden
-  Tensor masked;  ///< scaled plus bias; anything where hidden
+  Tensor masked;  ///< scaled, capped, plus bias; anything where hidden
   Tensor weights;
   Tensor dropped;
   Tensor output;

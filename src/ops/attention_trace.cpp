@@ -58,9 +58,11 @@ void AttentionSteps::trace(AttentionTrace& trace) const {
   using Gradients = AttentionTrace::Gradients;
   const auto gradients = std::make_shared<Gradients>();
   trace.gradients_ = gradients;
-  watch(masked, [gradients, shape, factor = scale](const Tensor& dx) {
-    // A bias is added, so that the scaled scores have the gradient of the masked ones.
-    gradients->masked = gradients->scaled = reshape(dx, shape);
+  const Tensor slope = softcap ? 1.0 - square(tanh(flat(scaled) / *softcap)) : Tensor();
+  watch(masked, [gradients, shape, slope, factor = scale](const Tensor& dx) {
+    // A bias is added, so that the scaled scores have the gradient of the masked ones, but for the cap.
+    gradients->masked = reshape(dx, shape);
+    gradients->scaled = slope.defined() ? gradients->masked * slope : gradients->masked;
     gradients->raw = gradients->scaled * factor;
   });
   watch(weights, [gradients, shape](const Tensor& dx) { gradients->weights = reshape(dx, shape); });

@@ -3,6 +3,7 @@
 #include <regard/ops.hpp>
 
 #include "autograd/apply.hpp"
+#include "kernels/normalise.hpp"
 #include "kernels/softmax.hpp"
 
 namespace regard {
@@ -73,6 +74,42 @@ Tensor log_softmax_backward_dy(const Vjp& at) {
   return negate(g * p * along_axis(at, kept(at.x(0), keep_of(at))));
 }
 
+// Peters, Niculae & Martins 2019, proposition 2: y = max((alpha - 1)·x - tau, 0)^(1 / (alpha - 1)) with Σ y =
+// 1 has the Jacobian diag(s) - s·sᵀ/Σ s, where s = y^(2 - alpha) if y > 0, else 0: dx = s·(dy - m) with the
+// mean m = Σ s·dy / Σ s, so that Σ dx = 0. alpha = 1 is softmax, with s = y.
+Tensor entmax_backward(const Tensor& dy, const Tensor& s, const Tensor& keep, int axis);
+
+// Symmetric in dy and the gradient g of dx: Σ g·dx = Σ g·s·dy - Σ g·s·Σ s·dy / Σ s, so that ds = (g -
+// m_g)·(dy - m).
+Tensor entmax_backward_ddy(const Vjp& at) {
+  return entmax_backward(at.dy, at.x(1), keep_of(at), axis_of(at));
+}
+
+Tensor entmax_backward_ds(const Vjp& at) {
+  const Tensor total = along_axis(at, at.x(1)), empty = equal(total, scalar(0, total.dtype()));
+  const auto centred = [&](const Tensor& x) {
+    return x - along_axis(at, at.x(1) * x) / masked_fill(total, empty, 1);
+  };
+  return centred(kept(at.dy, keep_of(at))) * centred(kept(at.x(0), keep_of(at)));
+}
+
+const Op entmax_backward_op = {
+    "entmax_backward", kernels::entmax_backward, {entmax_backward_ddy, entmax_backward_ds}, nullptr, true};
+
+Tensor entmax_backward(const Tensor& dy, const Tensor& s, const Tensor& keep, int axis) {
+  return apply(entmax_backward_op, {dy, s, keep}, s.shape(), s.dtype(), SoftmaxAxis{axis});
+}
+
+Tensor sparsemax_dx(const Vjp& at) {
+  return entmax_backward(at.dy, sign(at.y), keep_of(at), axis_of(at));
+}
+
+Tensor entmax15_dx(const Vjp& at) {
+  const Tensor outside = equal(at.y, scalar(0, at.y.dtype()));
+  const Tensor s = masked_fill(sqrt(masked_fill(at.y, outside, 1)), outside, 0);
+  return entmax_backward(at.dy, s, keep_of(at), axis_of(at));
+}
+
 // Broadcasting, for the mask's sake; the other inputs have the output's shape.
 const Op softmax_op = {"softmax", kernels::softmax, {softmax_dx}, nullptr, true};
 const Op softmax_backward_op = {"softmax_backward",
@@ -86,6 +123,10 @@ const Op log_softmax_backward_op = {"log_softmax_backward",
                                     {log_softmax_backward_ddy, log_softmax_backward_dy},
                                     nullptr,
                                     true};
+// With y_0 = 1 / (1 + Σ exp x) for the one that is added, y is a part of softmax(0, x): the same rule.
+const Op softmax1_op = {"softmax1", kernels::softmax1, {softmax_dx}, nullptr, true};
+const Op sparsemax_op = {"sparsemax", kernels::sparsemax, {sparsemax_dx}, nullptr, true};
+const Op entmax15_op = {"entmax15", kernels::entmax15, {entmax15_dx}, nullptr, true};
 
 Tensor apply_along(const Op& op, const Tensor& x, const Tensor& keep, int axis) {
   require_float(op.name, x);
@@ -100,7 +141,42 @@ void require_mask(const char* op, const Tensor& x, const Tensor& keep) {
                      to_string(x.shape()) + "; it must broadcast to x, not the other way round");
 }
 
+Tensor apply_masked(const Op& op, const Tensor& x, const Tensor& keep, int axis) {
+  require_mask(op.name, x, keep);
+  return apply_along(op, x, keep, axis);
+}
+
+// sigmoid or relu of each score by itself, by the number n of keys that its query sees. What is hidden is not
+// read.
+Tensor one_by_one(const ScoreOptions& options, const Tensor& scores, const Tensor& keep) {
+  const Tensor one = scalar(1, scores.dtype()),
+               keys = scalar(static_cast<double>(scores.size(-1)), scores.dtype());
+  const Tensor visible =
+      !keep.defined() ? keys
+                      : sum(keep.to(scores.dtype()), {-1}, keep_axes) * (keep.size(-1) == 1 ? keys : one);
+  const Tensor n = options.by_length == ByLength::yes ? maximum(visible, one) : one;
+  const Tensor s = kept(scores, keep);
+  return kept(options.normaliser == Normaliser::relu ? relu(s) / n : sigmoid(s - log(n)), keep);
+}
+
 }  // namespace
+
+Tensor normalise(const ScoreOptions& options, const Tensor& scores, const Tensor& keep) {
+  switch (options.normaliser) {
+    case Normaliser::softmax:
+      return apply_along(softmax_op, scores, keep, -1);
+    case Normaliser::softmax1:
+      return apply_along(softmax1_op, scores, keep, -1);
+    case Normaliser::sparsemax:
+      return apply_along(sparsemax_op, scores, keep, -1);
+    case Normaliser::entmax15:
+      return apply_along(entmax15_op, scores, keep, -1);
+    case Normaliser::sigmoid:
+    case Normaliser::relu:
+      break;
+  }
+  return one_by_one(options, scores, keep);
+}
 
 Tensor softmax_backward(const Tensor& dy, const Tensor& y, const Tensor& keep, int axis) {
   return apply(softmax_backward_op, {dy, y, keep}, y.shape(), y.dtype(), SoftmaxAxis{axis});
@@ -119,8 +195,7 @@ Tensor softmax(const Tensor& x, int axis) {
 }
 
 Tensor softmax(const Tensor& x, const Tensor& keep, int axis) {
-  require_mask("softmax", x, keep);
-  return apply_along(softmax_op, x, keep, axis);
+  return apply_masked(softmax_op, x, keep, axis);
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
@@ -128,8 +203,31 @@ Tensor log_softmax(const Tensor& x, int axis) {
 }
 
 Tensor log_softmax(const Tensor& x, const Tensor& keep, int axis) {
-  require_mask("log_softmax", x, keep);
-  return apply_along(log_softmax_op, x, keep, axis);
+  return apply_masked(log_softmax_op, x, keep, axis);
+}
+
+Tensor softmax1(const Tensor& x, int axis) {
+  return apply_along(softmax1_op, x, Tensor(), axis);
+}
+
+Tensor softmax1(const Tensor& x, const Tensor& keep, int axis) {
+  return apply_masked(softmax1_op, x, keep, axis);
+}
+
+Tensor sparsemax(const Tensor& x, int axis) {
+  return apply_along(sparsemax_op, x, Tensor(), axis);
+}
+
+Tensor sparsemax(const Tensor& x, const Tensor& keep, int axis) {
+  return apply_masked(sparsemax_op, x, keep, axis);
+}
+
+Tensor entmax15(const Tensor& x, int axis) {
+  return apply_along(entmax15_op, x, Tensor(), axis);
+}
+
+Tensor entmax15(const Tensor& x, const Tensor& keep, int axis) {
+  return apply_masked(entmax15_op, x, keep, axis);
 }
 
 }  // namespace regard

@@ -1,3 +1,4 @@
+#include "twins/normalise.hpp"
 #include "twins/softmax.hpp"
 
 #include "op_table/samples.hpp"
@@ -44,7 +45,7 @@ Samples masked() {
       {real({1}), mask({1})},
       {real({0, 3}), mask({3})},
       {real({2, 3}), given_mask({1, 0, 1, 0, 0, 0}, {2, 3})},
-      {given({1, nan, 2, inf, -inf, 3}, {2, 3}), given_mask({1, 0, 1, 0, 0, 1}, {2, 3})},
+      {given({1.25, nan, 2, inf, -inf, 3.5}, {2, 3}), given_mask({1, 0, 1, 0, 0, 1}, {2, 3})},
       {repeated({1, 4}, {3, 4}), mask({3, 4})},
       {real({3, 4}, Domain::large), mask({3, 4})},
   };
@@ -88,6 +89,34 @@ Misuses of_mask(Tensor (*call)(const Tensor&, const Tensor&, int)) {
   };
 }
 
+// A line may have a kink where an element enters the support; the inputs are not there.
+void add_kin(Rows& rows, const char* name, Tensor (*plain)(const Tensor&, int),
+             Tensor (*masked_one)(const Tensor&, const Tensor&, int), Line (*law)(const Line&)) {
+  const auto add = [&](const std::string& what, std::function<Tensor(Inputs)> call,
+                       std::function<Plain(PlainInputs)> twin, const Samples& samples, const Misuses& misuses) {
+    Row row;
+    row.name = name + what;
+    row.call = std::move(call);
+    row.twin = std::move(twin);
+    row.samples = samples;
+    row.misuses = misuses;
+    rows.push_back(row);
+  };
+  const double nan = not_a_number, inf = infinity;
+  Samples of_x = unmasked(), of_both = masked();
+  of_x.push_back(values_only({given({1, inf, 2, 1, -inf, 2}, {2, 3})}));
+  of_x.push_back({given({300, 300.5, -300, 1, 1.5, -8}, {2, 3})});
+  of_both.push_back(values_only({given({1, inf, 2, nan, 0, 1}, {2, 3}), given_mask({1, 1, 1, 1, 1, 0}, {2, 3})}));
+  of_both.push_back({given({-inf, -inf, 5, nan, -inf, 1}, {2, 3}), given_mask({1, 1, 0, 0, 1, 1}, {2, 3})});
+  for (const int axis : {-1, 0}) {
+    const std::string where = axis == 0 ? " first axis" : "";
+    add(where, [plain, axis](Inputs x) { return plain(x[0], axis); },
+        [law, axis](PlainInputs x) { return along_twin(x[0], nullptr, axis, law); }, of_x, of_axis(plain));
+    add(" masked" + where, [masked_one, axis](Inputs x) { return masked_one(x[0], x[1], axis); },
+        [law, axis](PlainInputs x) { return along_twin(x[0], &x[1], axis, law); }, of_both, of_mask(masked_one));
+  }
+}
+
 }  // namespace
 
 void add_softmax_rows(Rows& rows) {
@@ -110,6 +139,9 @@ void add_softmax_rows(Rows& rows) {
         [](PlainInputs x) { const Plain y = log_softmax_twin(x[0], &x[1], -1); return map(y, x[1], [](double v, double kept) { return kept != 0 ? v : 0.0; }); },
         masked()).misuses = log_keep;
   // clang-format on
+  add_kin(rows, "softmax1", softmax1, softmax1, softmax1_line);
+  add_kin(rows, "sparsemax", sparsemax, sparsemax, sparsemax_line);
+  add_kin(rows, "entmax15", entmax15, entmax15, entmax15_line);
 }
 
 }  // namespace regard::test

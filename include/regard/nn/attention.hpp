@@ -18,6 +18,7 @@ struct SelfAttentionOptions {
   Init init = Init::glorot_uniform;  ///< Init::normal with this deviation is the course's 0.1·randn
   double deviation = 0.1;
   DType dtype = float64;
+  ScoreOptions scores;  ///< how scores become weights
 };
 
 /// Self-attention as the course builds it in NumPy: one head over the whole width, no output projection.
@@ -26,7 +27,12 @@ struct SelfAttention {
   /// ValueError unless the width is positive.
   SelfAttention(Size width, Rng& rng, const SelfAttentionOptions& options = {});
   SelfAttention(Cloning& c, const SelfAttention& from)
-      : w_q(c(from.w_q)), w_k(c(from.w_k)), w_v(c(from.w_v)), causal(from.causal), weights(c(from.weights)) {}
+      : w_q(c(from.w_q)),
+        w_k(c(from.w_k)),
+        w_v(c(from.w_v)),
+        causal(from.causal),
+        scores(from.scores),
+        weights(c(from.weights)) {}
   SelfAttention(SelfAttention&&) = default;
   SelfAttention& operator=(SelfAttention&&) = default;
 
@@ -43,7 +49,8 @@ struct SelfAttention {
 
   Parameter w_q, w_k, w_v;  ///< [width, width] each
   bool causal;              ///< a token sees itself and those before it
-  Probe weights;            ///< [batch, 1, tokens, tokens]
+  ScoreOptions scores;
+  Probe weights;  ///< [batch, 1, tokens, tokens]
 };
 
 struct MultiHeadAttentionOptions {
@@ -57,6 +64,7 @@ struct MultiHeadAttentionOptions {
   Init init = Init::glorot_uniform;
   double deviation = 0.1;  ///< for Init::normal
   DType dtype = float64;
+  ScoreOptions scores;  ///< how scores become weights
 };
 
 /// Vaswani et al. 2017, section 3.2.2: heads attend side by side, and an output projection mixes what they
@@ -75,7 +83,8 @@ struct MultiHeadAttention {
         weights(c(from.weights)),
         rotary(from.rotary),
         heads(from.heads),
-        kv_heads(from.kv_heads) {}
+        kv_heads(from.kv_heads),
+        scores(from.scores) {}
   MultiHeadAttention(MultiHeadAttention&&) = default;
   MultiHeadAttention& operator=(MultiHeadAttention&&) = default;
 
@@ -106,6 +115,7 @@ struct MultiHeadAttention {
   Probe weights;  ///< [batch, heads, queries, keys], before dropout
   std::optional<RotaryPositions> rotary;
   Size heads, kv_heads;
+  ScoreOptions scores;
 
  private:
   // The options with nothing left at 0.
