@@ -11,6 +11,7 @@
 
 #include "io/atomic_file.hpp"
 #include "regard/error.hpp"
+#include "study/axis.hpp"
 #include "study/drawing.hpp"
 #include "study/style.hpp"
 #include "study/words.hpp"
@@ -28,52 +29,6 @@ constexpr Color thin_color{0x9f, 0xbc, 0xda};
 constexpr double plot_width = 300, plot_height = 150, gap_x = 70, gap_y = 72;
 constexpr double axis_room = 40;  // left of a plot, for its tick labels
 
-struct Interval {
-  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
-  bool empty() const { return low > high; }
-  void include(double value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-};
-
-// Heckbert 1990, "Nice numbers for graph labels": a step of 1, 2 or 5 times a power of ten.
-double nice_step(double span, int pieces) {
-  const double rough = span / pieces;
-  const double power = std::pow(10, std::floor(std::log10(rough)));
-  const double factor = rough / power;
-  return power * (factor < 1.5 ? 1 : factor < 3.5 ? 2 : factor < 7.5 ? 5 : 10);
-}
-
-struct Axis {
-  Interval range;
-  std::vector<double> ticks;
-
-  double position(double value, double from, double length) const {
-    return from + (value - range.low) / (range.high - range.low) * length;
-  }
-};
-
-// A tight axis (of steps) ends where the data ends, any other at a tick. A single value gets room on both
-// sides.
-Axis nice_axis(Interval data, int pieces, bool tight) {
-  double span = data.high - data.low;
-  const double size = std::max(std::fabs(data.low), std::fabs(data.high));
-  if (!(span > 1e-12 * size)) {
-    const double room = size > 0 ? 0.5 * size : 0.5;
-    data = {data.low - room, data.high + room};
-    span = data.high - data.low;
-  }
-  Axis axis;
-  // There are no half steps of training.
-  const double step = tight ? std::max(1.0, nice_step(span, pieces)) : nice_step(span, pieces);
-  const double first = tight ? std::ceil(data.low / step - 1e-9) : std::floor(data.low / step + 1e-9);
-  const double last = tight ? std::floor(data.high / step + 1e-9) : std::ceil(data.high / step - 1e-9);
-  for (double k = first; k <= last; ++k) axis.ticks.push_back(k * step);
-  axis.range = tight ? data : Interval{first * step, last * step};
-  return axis;
-}
-
 // Curves start at 0 where that costs little, and shares get the whole of 0..1.
 Axis value_axis(const std::string& measure, Interval data) {
   if (data.empty()) data = {0, 1};
@@ -82,14 +37,7 @@ Axis value_axis(const std::string& measure, Interval data) {
     data = {0, 1};
   else if (data.low > 0 && data.low < 0.7 * data.high)
     data.low = 0;
-  return nice_axis(data, 4, false);
-}
-
-std::string tick_text(double value) {
-  const double tidy = std::fabs(value) < 1e-12 ? 0 : value;
-  if (std::fabs(tidy) >= 1e4 && std::fabs(tidy) < 1e7 && std::fmod(tidy, 1000) == 0)
-    return fmt::format("{:g}k", tidy / 1000);
-  return fmt::format("{:.6g}", tidy);
+  return nice_axis(data, 4, AxisEnds::at_ticks);
 }
 
 const std::vector<double>* series(const RunCurves& run, const std::string& measure) {
@@ -143,7 +91,7 @@ void draw_series(Drawing& drawing, const Plot& plot, const RunCurves& run, const
     piece.clear();
   };
   for (std::size_t i = 0; i < values->size(); ++i) {
-    if (!std::isfinite((*values)[i]) || !std::isfinite(run.steps[i])) {
+    if (!plot.y.shows((*values)[i]) || !plot.x.shows(run.steps[i])) {
       end_piece();
       continue;
     }
@@ -176,7 +124,7 @@ Color color_of(std::size_t run, std::size_t runs) {
 }
 
 // Lists the runs where they can be told apart, and what the strong line is.
-double draw_legend(Drawing& drawing, const std::vector<RunCurves>& runs, double y, double width,
+double draw_legend(Drawing& drawing, const std::vector<RunCurves>& runs, Runs kind, double y, double width,
                    const Words& word) {
   if (runs.size() < 2) return y;
   double x = margin + axis_room;
@@ -190,10 +138,11 @@ double draw_legend(Drawing& drawing, const std::vector<RunCurves>& runs, double 
     drawing.add(Text{{x + 26, y}, text, {11, faint_ink}});
     x += needed + 14;
   };
-  entry(fmt::format("{} ({})", word.median, runs.size()), ink, 2.4);
+  if (kind == Runs::repeats) entry(fmt::format("{} ({})", word.median, runs.size()), ink, 2.4);
   if (runs.size() <= std::size(run_colors))
     for (std::size_t r = 0; r < runs.size(); ++r)
-      entry(runs[r].name.empty() ? fmt::format("{}", r + 1) : runs[r].name, color_of(r, runs.size()), 1.2);
+      entry(runs[r].name.empty() ? fmt::format("{}", r + 1) : runs[r].name, color_of(r, runs.size()),
+            kind == Runs::repeats ? 1.2 : 1.8);
   return y + 20;
 }
 
@@ -209,23 +158,42 @@ std::vector<std::string> shown_measures(const std::vector<RunCurves>& runs, cons
 }
 
 void draw_plot(Drawing& drawing, const std::vector<RunCurves>& runs, const std::string& measure,
-               const Box& box, const Axis& steps, const Words& word) {
+               const Box& box, const Axis& steps, const CurvesOptions& options) {
+  const Words& word = words(options.language);
+  const bool logarithmic = options.y_scale == AxisScale::logarithmic;
   Interval range;
   for (const RunCurves& run : runs)
     if (const auto* values = series(run, measure))
       for (const double value : *values)
-        if (std::isfinite(value)) range.include(value);
-  const Plot plot{box, steps, value_axis(measure, range)};
+        if (std::isfinite(value) && (!logarithmic || value > 0)) range.include(value);
+  const Plot plot{box, steps, logarithmic ? decade_axis(range, {}) : value_axis(measure, range)};
   draw_axes(drawing, plot, measure_label(measure, word));
   if (range.empty()) {
     drawing.add(
         Text{{box.x + box.width / 2, box.y + box.height / 2}, word.no_data, {12, faint_ink, Anchor::middle}});
     return;
   }
-  const double width = runs.size() == 1 ? 1.8 : 1;
+  const bool repeats = options.runs == Runs::repeats && runs.size() > 1;
+  const double width = repeats ? 1 : 1.8;
   for (std::size_t r = 0; r < runs.size(); ++r)
     draw_series(drawing, plot, runs[r], measure, color_of(r, runs.size()), width);
-  if (runs.size() > 1) draw_series(drawing, plot, median_run(runs, measure), measure, ink, 2.4);
+  if (repeats) draw_series(drawing, plot, median_run(runs, measure), measure, ink, 2.4);
+}
+
+Axis step_axis(const std::vector<RunCurves>& runs, AxisScale scale) {
+  const bool logarithmic = scale == AxisScale::logarithmic;
+  Interval steps;
+  std::set<double> values;
+  for (const RunCurves& run : runs)
+    for (const double step : run.steps) {
+      if (!std::isfinite(step) || (logarithmic && step <= 0)) continue;
+      steps.include(step);
+      values.insert(step);
+    }
+  if (logarithmic) return decade_axis(steps, values);
+  if (steps.empty()) steps = {0, 1};
+  if (steps.low == steps.high) steps = {steps.low - 1, steps.high + 1};
+  return nice_axis(steps, 5, AxisEnds::tight);
 }
 
 Drawing draw(const std::vector<RunCurves>& runs, const CurvesOptions& options) {
@@ -246,26 +214,21 @@ Drawing draw(const std::vector<RunCurves>& runs, const CurvesOptions& options) {
     drawing.add(Text{{drawing.width / 2, 96}, word.no_data, {14, faint_ink, Anchor::middle}});
     return drawing;
   }
-  Interval steps;
-  for (const RunCurves& run : runs)
-    for (const double step : run.steps)
-      if (std::isfinite(step)) steps.include(step);
-  if (steps.empty()) steps = {0, 1};
-  if (steps.low == steps.high) steps = {steps.low - 1, steps.high + 1};
-  const Axis axis = nice_axis(steps, 5, true);
+  const Axis axis = step_axis(runs, options.x_scale);
 
   const double top =
-      draw_legend(drawing, runs, margin + 42, drawing.width, word) + (runs.size() < 2 ? 4 : 12);
+      draw_legend(drawing, runs, options.runs, margin + 42, drawing.width, word) + (runs.size() < 2 ? 4 : 12);
   std::set<std::string> names;
   for (std::size_t i = 0; i < measures.size(); ++i) {
     const Box box{margin + axis_room + static_cast<double>(i % columns) * (plot_width + gap_x),
                   top + 14 + static_cast<double>(i / columns) * (plot_height + gap_y), plot_width,
                   plot_height};
-    draw_plot(drawing, runs, measures[i], box, axis, word);
+    draw_plot(drawing, runs, measures[i], box, axis, options);
     const bool lowest = i + columns >= measures.size();
     if (lowest)
-      drawing.add(
-          Text{{box.x + box.width / 2, box.y + box.height + 34}, word.step, {11, faint_ink, Anchor::middle}});
+      drawing.add(Text{{box.x + box.width / 2, box.y + box.height + 34},
+                       options.x_label.empty() ? word.step : options.x_label,
+                       {11, faint_ink, Anchor::middle}});
     names.insert(measure_label(measures[i], word));
   }
   drawing.description = fmt::format("{}", fmt::join(names, ", "));

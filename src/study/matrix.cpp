@@ -24,31 +24,31 @@ double widest(const std::vector<std::string>& tokens) {
 }
 
 void draw_cell(Drawing& drawing, const AttentionPanel& panel, std::size_t query, std::size_t key,
-               const Box& cell, const Words& word) {
+               const Box& cell, const Words& word, const CellLook& look) {
   const std::string pair = panel.queries[query] + " → " + panel.keys[key] + ": ";
   if (panel.is_hidden(query, key)) {
     drawing.add(Hatch{cell, pair + word.hidden});
     return;
   }
   const double weight = panel.weight(query, key);
-  const std::string text = weight_text(weight);
+  const std::string text = std::isfinite(weight) ? look.text(weight) : weight_text(weight);
   const bool numbers = cell.width >= 26;
   if (!std::isfinite(weight)) {
     drawing.add(Fill{cell, alarm_ground, pair + text});
     if (numbers)
       drawing.add(Text{{cell.x + cell.width / 2, cell.y + cell.height / 2 + 3.4},
                        text,
-                       {9.5, alarm, Anchor::middle, true}});
+                       {number_size, alarm, Anchor::middle, true}});
     else
       draw_cross(drawing, cell);
     return;
   }
-  const Color color = weight_color(weight);
+  const Color color = look.color(weight);
   drawing.add(Fill{cell, color, pair + fmt::format("{:.4f}", weight)});
   if (numbers)
     drawing.add(Text{{cell.x + cell.width / 2, cell.y + cell.height / 2 + 3.4},
                      text,
-                     {9.5, ink_on(color), Anchor::middle}});
+                     {number_size, ink_on(color), Anchor::middle}});
 }
 
 }  // namespace
@@ -59,7 +59,11 @@ std::string weight_text(double weight) {
   return fmt::format("{:.2f}", weight);
 }
 
-Geometry measure(const std::vector<const AttentionPanel*>& panels) {
+CellLook weight_look() {
+  return {[](double weight) { return weight_color(weight); }, weight_text};
+}
+
+Geometry measure(const std::vector<const AttentionPanel*>& panels, double number_width) {
   Geometry g;
   std::size_t queries = 0, keys = 0;
   double key_label = 0;
@@ -72,6 +76,7 @@ Geometry measure(const std::vector<const AttentionPanel*>& panels) {
   const bool strip = queries <= 2;
   g.cell_height = keys <= 12 ? 28 : keys <= 18 ? 22 : 16;
   g.cell_width = strip ? std::max(g.cell_height, std::min(key_label + 8, 64.0)) : g.cell_height;
+  g.cell_width = std::max(g.cell_width, std::ceil(number_width) + (number_width > 0 ? 8 : 0));
   g.slanted_keys = key_label + 4 > g.cell_width;
   const double slanted = std::ceil(key_label * std::sqrt(0.5));
   g.key_height = g.slanted_keys ? slanted + 14 : 20;
@@ -114,7 +119,7 @@ void draw_query_labels(Drawing& drawing, const AttentionPanel& panel, const Geom
 }
 
 void draw_matrix(Drawing& drawing, const AttentionPanel& panel, const Geometry& g, double x, double y,
-                 const Words& word) {
+                 const Words& word, const CellLook& look) {
   const auto cell = [&](std::size_t query, std::size_t key) {
     // A gap of one unit draws the grid.
     return Box{x + static_cast<double>(key) * g.cell_width, y + static_cast<double>(query) * g.cell_height,
@@ -122,7 +127,7 @@ void draw_matrix(Drawing& drawing, const AttentionPanel& panel, const Geometry& 
   };
   for (std::size_t query = 0; query < panel.queries.size(); ++query)
     for (std::size_t key = 0; key < panel.keys.size(); ++key)
-      draw_cell(drawing, panel, query, key, cell(query, key), word);
+      draw_cell(drawing, panel, query, key, cell(query, key), word, look);
   const double width = g.cell_width * static_cast<double>(panel.keys.size());
   const double height = g.cell_height * static_cast<double>(panel.queries.size());
   drawing.add(Outline{{x - 0.5, y - 0.5, width, height}, rule, 1});

@@ -1,6 +1,7 @@
 // One attention matrix of the static pictures, with the tokens at its sides.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,18 @@ struct Geometry {
   double matrix_width = 0, matrix_height = 0;
 };
 
-Geometry measure(const std::vector<const AttentionPanel*>& panels);
+/// `number_width`: of the widest number in a cell, where it may be wider than "0.00".
+Geometry measure(const std::vector<const AttentionPanel*>& panels, double number_width = 0);
+
+/// How a finite number looks in its cell.
+struct CellLook {
+  std::function<Color(double)> color;
+  std::function<std::string(double)> text;
+};
+/// Of an attention weight: the common colour scale, two decimals.
+CellLook weight_look();
+
+inline constexpr double number_size = 9.5;  ///< of the text in cells
 
 /// The sign for what is no number, where there is no room for the word.
 void draw_cross(Drawing& drawing, const Box& cell);
@@ -32,6 +44,6 @@ void draw_cross(Drawing& drawing, const Box& cell);
 void draw_key_labels(Drawing& drawing, const AttentionPanel& panel, const Geometry& g, double x, double y);
 void draw_query_labels(Drawing& drawing, const AttentionPanel& panel, const Geometry& g, double x, double y);
 void draw_matrix(Drawing& drawing, const AttentionPanel& panel, const Geometry& g, double x, double y,
-                 const Words& word);
+                 const Words& word, const CellLook& look = weight_look());
 
 }  // namespace regard::study

@@ -8,6 +8,7 @@
 #include "tensor/impl.hpp"
 
 namespace regard {
+
 NumpyRng Rng::numpy(std::uint64_t seed) {
   return NumpyRng(seed);
 }

@@ -109,6 +109,57 @@ TEST(Curves, ManyRunsAreThinLines) {
   EXPECT_EQ(count(svg, ">median (20)<"), 1u);
 }
 
+TEST(Curves, DifferentRunsAreComparedWithoutAMedian) {
+  CurvesOptions options;
+  options.runs = Runs::different;
+  options.x_label = "độ dài N";
+  const std::string svg = curves_svg({loss_run({1, 4}, "measured"), loss_run({2, 5}, "bound")}, options);
+  EXPECT_EQ(count(svg, "median"), 0u);
+  EXPECT_EQ(count(svg, ">measured<") + count(svg, ">bound<"), 2u);
+  EXPECT_EQ(lines(svg), 4u);  // two in the legend, two curves
+  EXPECT_EQ(count(svg, ">độ dài N<"), 1u);
+  EXPECT_EQ(count(svg, ">step<"), 0u);
+}
+
+TEST(Curves, ALogarithmicAxisGivesEqualRoomToEqualFactors) {
+  RunCurves run;
+  run.steps = {1, 4, 16, 64};
+  run.measures["loss"] = {1, 10, 100, 1000};
+  CurvesOptions options;
+  options.x_scale = options.y_scale = AxisScale::logarithmic;
+  const std::string svg = curves_svg({run}, options);
+  // The curve is a straight line: three equal steps from corner to corner.
+  EXPECT_EQ(count(svg, "points=\"64,234 164,184 264,134 364,84\""), 1u) << svg;
+  for (const char* tick : {">1<", ">4<", ">16<", ">64<", ">10<", ">100<", ">1000<"})
+    EXPECT_GE(count(svg, tick), 1u) << tick;
+}
+
+TEST(Curves, ALogarithmicAxisLeavesOutWhatIsNotAboveZero) {
+  RunCurves run;
+  run.steps = {0, 1, 10};
+  run.measures["loss"] = {0.5, 0, 5};
+  CurvesOptions options;
+  options.x_scale = options.y_scale = AxisScale::logarithmic;
+  const std::string svg = curves_svg({run}, options);
+  EXPECT_EQ(count(svg, "<circle"), 1u);
+  EXPECT_EQ(count(svg, "nan") + count(svg, "inf"), 0u);
+  run.measures["loss"] = {0, 0, 0};
+  EXPECT_EQ(count(curves_svg({run}, options), ">no data<"), 1u);
+}
+
+TEST(Curves, ALogarithmicAxisOfManyPlacesHasPowersOfTen) {
+  RunCurves run;
+  for (int i = 1; i <= 200; ++i) {
+    run.steps.push_back(i);
+    run.measures["loss"].push_back(1);
+  }
+  CurvesOptions options;
+  options.x_scale = AxisScale::logarithmic;
+  const std::string svg = curves_svg({run}, options);
+  for (const char* tick : {">1<", ">10<", ">100<", ">1000<"}) EXPECT_GE(count(svg, tick), 1u) << tick;
+  EXPECT_EQ(count(svg, ">7<"), 0u);
+}
+
 TEST(Curves, RefusesSeriesOfAnotherLength) {
   RunCurves run = loss_run({1, 2, 3}, "seed 4");
   run.steps.pop_back();
