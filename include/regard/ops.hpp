@@ -6,6 +6,7 @@
 // Negative axes count from the end. Every rule is itself differentiable, to any order.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -190,8 +191,10 @@ inline constexpr Keep keep_axes = Keep::axes;
 /// One after another along an axis; the other axes must agree. At least one part, all of one dtype. Each part's
 /// gradient is its stretch of dy. ShapeError, DTypeError, ValueError.
 [[nodiscard]] Tensor concatenate(const Tensors& parts, int axis = 0);
+[[nodiscard]] Tensor concatenate(std::initializer_list<Tensor> parts, int axis = 0);
 /// Side by side along a new axis, which is `axis` of the result; all shapes must agree. Otherwise as concatenate.
 [[nodiscard]] Tensor stack(const Tensors& parts, int axis = 0);
+[[nodiscard]] Tensor stack(std::initializer_list<Tensor> parts, int axis = 0);
 /// Equal parts along an axis, as views; ShapeError when `parts` does not divide the extent.
 [[nodiscard]] Tensors split(const Tensor& x, Size parts, int axis = 0);
 /// Parts of the given extents, as views; ShapeError unless they add up to the axis.

@@ -28,10 +28,10 @@ bool any_requires_grad(const Op& op, const Tensor* inputs, int count) {
 void execute(const Op& op, const Tensor* inputs, int input_count, Tensor* outputs, int output_count,
              const Attributes& attributes) {
   kernels::Array few_in[few_inputs], out[few_inputs];
-  std::vector<kernels::Array> many_in;
+  PoolArray<kernels::Array> many_in;
   kernels::Array* in = few_in;
   if (input_count > few_inputs) {
-    many_in.resize(static_cast<std::size_t>(input_count));
+    many_in = PoolArray<kernels::Array>(static_cast<std::size_t>(input_count));
     in = many_in.data();
   }
   for (int i = 0; i < output_count; ++i) out[i] = array(outputs[i]);
@@ -70,12 +70,7 @@ Tensor record(const Op& op, const Tensor* inputs, int input_count, Tensor y, con
   Ref<Node> node = new_node();
   node->op = &op;
   node->attributes = attributes;
-  node->input_count = input_count;
-  if (input_count > Node::inline_inputs) {
-    node->many = new std::vector<Tensor>(inputs, inputs + input_count);
-  } else {
-    for (int i = 0; i < input_count; ++i) node->few[i] = inputs[i];
-  }
+  node->set_inputs(inputs, input_count);
 #ifndef NDEBUG
   for (int i = 0; i < input_count; ++i)
     if (inputs[i].defined() && node_of(inputs[i])) check_thread(*node_of(inputs[i]), op.name);

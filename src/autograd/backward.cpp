@@ -24,14 +24,14 @@ template <class T>
 class Slots {
  public:
   explicit Slots(int count) {
-    if (count > Node::inline_inputs) many_ = std::make_unique<T[]>(static_cast<std::size_t>(count));
+    if (count > Node::inline_inputs) many_ = PoolArray<T>(static_cast<std::size_t>(count));
   }
   T& operator[](int i) const { return data()[i]; }
-  T* data() const { return many_ ? many_.get() : few_; }
+  T* data() const { return many_ ? many_.data() : few_; }
 
  private:
   mutable T few_[Node::inline_inputs] = {};
-  std::unique_ptr<T[]> many_;
+  PoolArray<T> many_;
 };
 
 /// One walk from the outputs to the leaves, newest node first.
@@ -71,9 +71,9 @@ class Walk {
 
   const char* what_;
   bool retain_graph_;
-  std::vector<Entry> entries_;
-  std::vector<int> vacant_;  // places in entries_ that are free again
-  std::vector<int> heap_;    // places in entries_, newest node on top
+  PoolVector<Entry> entries_;
+  PoolVector<int> vacant_;  // places in entries_ that are free again
+  PoolVector<int> heap_;    // places in entries_, newest node on top
 };
 
 // Adds `term` to `total`, in place where nobody else can see it.
@@ -290,7 +290,7 @@ void backward(const Tensor& loss, const BackwardOptions& options) {
   const Recording recording(options.create_graph);
   Walk walk("backward", options.retain_graph || options.create_graph);
   walk.add(loss, seed);
-  std::vector<Entry> arrived;  // added to the Parameters when all is well: a backward that throws adds nothing
+  PoolVector<Entry> arrived;  // added to the Parameters when all is well: a backward that throws adds nothing
   while (!walk.done()) {
     Entry entry = walk.next();
     const Node& node = *node_of(entry.y);

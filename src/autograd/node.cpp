@@ -1,10 +1,10 @@
 #include "autograd/node.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "autograd/context.hpp"
 #include "autograd/observer.hpp"
-#include "tensor/memory.hpp"
 
 namespace regard {
 namespace detail {
@@ -31,10 +31,15 @@ Ref<Node> new_node() {
   return Ref<Node>::adopt(node);
 }
 
+void Node::set_inputs(const Tensor* first, int count) {
+  input_count = count;
+  if (count > inline_inputs) many = PoolArray<Tensor>(static_cast<std::size_t>(count));
+  std::copy_n(first, count, many ? many.data() : few);
+}
+
 void Node::clear() {
   for (Tensor& input : few) input = Tensor();
-  delete many;
-  many = nullptr;
+  many = {};
   input_count = 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "autograd/op.hpp"
 #include "tensor/impl.hpp"
+#include "memory/pool.hpp"
 
 namespace regard::detail {
 
@@ -46,7 +47,7 @@ struct Node : NodeBase {
   const Op* op = nullptr;  ///< null for a leaf
   bool freed = false;      ///< a backward has used it up
   Attributes attributes;
-  std::vector<Tensor>* many = nullptr;  ///< inputs beyond inline_inputs live there, all of them
+  PoolArray<Tensor> many;  ///< where there are more inputs than inline_inputs, all of them
   static constexpr int inline_inputs = 4;
   int input_count = 0;
   Tensor few[inline_inputs];
@@ -57,13 +58,14 @@ struct Node : NodeBase {
 #endif
 
   const Tensor* inputs() const {
-    return many ? many->data() : few;
+    return many ? many.data() : few;
   }
   NodeExtras& with_extras() {
     if (!extras) extras = std::make_unique<NodeExtras>();
     return *extras;
   }
-  /// Lets go of the inputs.
+  /// Takes hold of the inputs, or lets go of them.
+  void set_inputs(const Tensor* first, int count);
   void clear();
 };
 

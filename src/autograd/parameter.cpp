@@ -31,13 +31,13 @@ HookHandle attach(Node& node, GradientHook hook) {
 }  // namespace
 
 void require_fits(const ParameterCell& cell, const Tensor& x, const char* what) {
+  if (x.shape() == cell.value.shape() && x.dtype() == cell.value.dtype()) return;
   const std::string who = cell.name.empty() ? "parameter" : "parameter " + cell.name;
   if (x.shape() != cell.value.shape())
     throw ShapeError(who + ": " + what + " has shape " + to_string(x.shape()) + ", expected " +
                      to_string(cell.value.shape()));
-  if (x.dtype() != cell.value.dtype())
-    throw DTypeError(who + ": " + what + " is " + name(x.dtype()) + ", expected " + name(cell.value.dtype()) +
-                     "; convert it with .to()");
+  throw DTypeError(who + ": " + what + " is " + name(x.dtype()) + ", expected " + name(cell.value.dtype()) +
+                   "; convert it with .to()");
 }
 
 ParameterCell::~ParameterCell() {
@@ -142,8 +142,7 @@ Tensor CustomOp::operator()(const Tensors& inputs) const {
   for (const Tensor& x : inputs) wanted = wanted || x.requires_grad();
   if (!context().recording || !wanted || !is_float(y.dtype())) return y;
   Ref<Node> node = new_node();
-  node->many = new std::vector<Tensor>(inputs);
-  node->input_count = static_cast<int>(inputs.size());
+  node->set_inputs(inputs.data(), static_cast<int>(inputs.size()));
   node->with_extras().custom = rule_;
   return with_node(y, std::move(node));
 }

@@ -1,10 +1,10 @@
 #include "kernels/layer_norm.hpp"
 
 #include <cmath>
-#include <vector>
 
 #include "kernels/lines.hpp"
 #include "kernels/summation.hpp"
+#include "memory/pool.hpp"
 
 namespace regard::kernels {
 namespace {
@@ -110,16 +110,17 @@ void layer_norm_backward_gamma_kernel(const Call& c) {
   const double epsilon = c.get<LayerNormEpsilon>().epsilon;
   const int axis = last_axis(x);
   const Size n = x.shape[axis];
-  std::vector<double> totals(static_cast<std::size_t>(n), 0.0);
+  const detail::PoolArray<double> memory(static_cast<std::size_t>(n));
+  double* const totals = memory.data();
   for_each_line<2>({&dy, &x}, axis, [&](const auto& at) {
     const LineOf slope{dy.as<const T>() + at[0], dy.strides[axis]};
     const LineOf from{x.as<const T>() + at[1], x.strides[axis]};
     const Normalizer normalize = normalizer_of(n, from, epsilon);
-    for (Size i = 0; i < n; ++i) totals[static_cast<std::size_t>(i)] += slope[i] * normalize(from[i]);
+    for (Size i = 0; i < n; ++i) totals[i] += slope[i] * normalize(from[i]);
   });
   T* const to = dgamma.as<T>();
   for (Size i = 0; i < n; ++i)
-    to[i * dgamma.strides[0]] = static_cast<T>(totals[static_cast<std::size_t>(i)]);
+    to[i * dgamma.strides[0]] = static_cast<T>(totals[i]);
 }
 
 }  // namespace

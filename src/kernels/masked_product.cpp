@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <limits>
-#include <memory>
 
 #include "kernels/loops.hpp"
 #include "kernels/matmul.hpp"
+#include "memory/pool.hpp"
 
 namespace regard::kernels {
 namespace {
@@ -82,13 +82,13 @@ void scores_kernel(const Call& call) {
 /// f(x) of each element of an array, row-major.
 template <class T>
 struct Mapped {
-  std::unique_ptr<T[]> numbers;
+  detail::PoolArray<T> numbers;
   Array array;
 
   template <class F>
   Mapped(const Array& x, F f)
-      : numbers(new T[static_cast<std::size_t>(numel(x.shape))]),
-        array{numbers.get(), x.dtype, x.shape, contiguous_strides(x.shape)} {
+      : numbers(detail::PoolArray<T>::unset(static_cast<std::size_t>(numel(x.shape)))),
+        array{numbers.data(), x.dtype, x.shape, contiguous_strides(x.shape)} {
     map1<T, T>({&x, 1, &array, 1, nullptr}, f);
   }
 };

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 
 #include "kernels/blas.hpp"
 #include "kernels/loops.hpp"
+#include "memory/pool.hpp"
 
 namespace regard::kernels {
 namespace {
@@ -55,15 +55,15 @@ class Readable {
     Array from = x;
     for (int axis = 0; axis < from.shape.rank() - 2; ++axis)
       if (from.strides[axis] == 0) from.shape[axis] = 1;
-    copy_ = std::unique_ptr<T[]>(new T[static_cast<std::size_t>(numel(from.shape))]);
-    array_ = {copy_.get(), x.dtype, from.shape, contiguous_strides(from.shape)};
+    copy_ = detail::PoolArray<T>::unset(static_cast<std::size_t>(numel(from.shape)));
+    array_ = {copy_.data(), x.dtype, from.shape, contiguous_strides(from.shape)};
     map1<T, T>({&from, 1, &array_, 1, nullptr}, [](T value) { return value; });
   }
   const Array& array() const { return array_; }
 
  private:
   Array array_;
-  std::unique_ptr<T[]> copy_;
+  detail::PoolArray<T> copy_;
 };
 
 // Rows of consecutive matrices that meet the same right operand are rows of one larger matrix.

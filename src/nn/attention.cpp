@@ -49,9 +49,10 @@ MultiHeadAttentionOptions filled_in(Size width, Size heads, MultiHeadAttentionOp
   return options;
 }
 
-void require_input(const std::string& who, const char* what, const Tensor& x, Size width, int rank) {
+void require_input(const char* layer, const Parameter& weight, const char* what, const Tensor& x, int rank) {
+  const Size width = weight.shape()[0];
   if (x.rank() == rank && rank >= 2 && rank <= 3 && x.shape().back() == width) return;
-  throw ShapeError(who + ": expected " + what + " [batch, tokens, " + std::to_string(width) +
+  throw ShapeError(describe(layer, weight) + ": expected " + what + " [batch, tokens, " + std::to_string(width) +
                    "] or [tokens, " + std::to_string(width) + "], got " + to_string(x.shape()));
 }
 
@@ -67,7 +68,7 @@ SelfAttention::SelfAttention(Size width, Rng& rng, const SelfAttentionOptions& o
 }
 
 Tensor SelfAttention::operator()(const Tensor& x, AttentionTrace* trace) const {
-  require_input(describe("self-attention", w_q), "x", x, w_q.shape()[0], x.rank());
+  require_input("self-attention", w_q, "x", x, x.rank());
   return attention(matmul(x, w_q), matmul(x, w_k), matmul(x, w_v), causal ? Mask::causal() : Mask::none(),
                    with_probe(scores, weights), trace);
 }
@@ -110,9 +111,8 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Mask& mask, Attenti
 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, const Mask& mask,
                                       AttentionTrace* trace) const {
-  const std::string who = describe("multi-head attention", query.weight);
-  require_input(who, "x", x, query.weight.shape()[0], x.rank());
-  require_input(who, "memory", memory, key.weight.shape()[0], x.rank());
+  require_input("multi-head attention", query.weight, "x", x, x.rank());
+  require_input("multi-head attention", key.weight, "memory", memory, x.rank());
   if (x.rank() == 2) return squeeze((*this)(expand_dims(x, {0}), expand_dims(memory, {0}), mask, trace), {0});
 
   Tensor q = split_heads(query(x), heads);

@@ -5,7 +5,9 @@
 
 #include <regard/ops.hpp>
 
+#include "autograd/apply.hpp"
 #include "nn/layers.hpp"
+#include "ops/rotate.hpp"
 
 namespace regard::nn {
 namespace {
@@ -74,13 +76,14 @@ Tensor SinusoidalPositions::operator()(const Tensor& x, Size first) const {
 
 Tensor RotaryPositions::operator()(const Tensor& x, Size first) const {
   require_tokens("rotary positions", x);
-  return (*this)(x, arange(x.size(-2)) + scalar(static_cast<double>(first), int64));
+  return (*this)(x, arange(static_cast<double>(first), static_cast<double>(first + x.size(-2)), 1, int64));
 }
 
 Tensor RotaryPositions::operator()(const Tensor& x, const Tensor& positions) const {
+  detail::require_float("rotary positions", x);
   require_tokens("rotary positions", x);
   require_base("rotary positions", base);
-  const Size tokens = x.size(-2), width = x.size(-1), pairs = width / 2;
+  const Size tokens = x.size(-2), width = x.size(-1);
   if (width % 2 != 0)
     throw ShapeError("rotary positions: pairs are turned, so the width must be even, got " +
                      to_string(x.shape()));
@@ -91,17 +94,7 @@ Tensor RotaryPositions::operator()(const Tensor& x, const Tensor& positions) con
     throw ShapeError("rotary positions: expected one position for each token of x " + to_string(x.shape()) +
                      ", got " + to_string(positions.shape()));
 
-  std::vector<double> sines, cosines;
-  for (const Size p : positions.to_vector<Size>())
-    for (Size i = 0; i < pairs; ++i) {
-      const double turned = angle(static_cast<double>(p), i, width, base);
-      sines.push_back(std::sin(turned));
-      cosines.push_back(std::cos(turned));
-    }
-  const Tensor sine = from_vector(sines, {tokens, pairs}).to(x.dtype());
-  const Tensor cosine = from_vector(cosines, {tokens, pairs}).to(x.dtype());
-  const Tensor even = slice(x, -1, {0, Slice::end, 2}), odd = slice(x, -1, {1, Slice::end, 2});
-  return reshape(stack({even * cosine - odd * sine, even * sine + odd * cosine}, -1), x.shape());
+  return detail::rotate(x, positions, {base, 1});
 }
 
 }  // namespace regard::nn

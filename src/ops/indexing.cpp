@@ -33,8 +33,9 @@ Tensor take_backward(const Tensor& dy, const Tensor& ids, const Shape& shape, co
   return apply(take_backward_op, {dy.contiguous(), ids}, shape, dy.dtype(), lookup);
 }
 
-// Row-major ids, each of them in 0..extent - 1. `of` says of what, for the error message.
-Tensor checked_ids(const char* op, const Tensor& ids, Size extent, const std::string& of) {
+// Row-major ids, each of them in 0..extent - 1. of() says of what, for the error message.
+template <class Of>
+Tensor checked_ids(const char* op, const Tensor& ids, Size extent, Of of) {
   require_dtype(op, "ids", ids, int64);
   const Tensor row_major = ids.contiguous();
   Size place = kernels::first_outside(array(row_major), extent);
@@ -46,14 +47,14 @@ Tensor checked_ids(const char* op, const Tensor& ids, Size extent, const std::st
     place /= ids.shape()[axis];
   }
   throw ValueError(std::string(op) + ": id " + std::to_string(id) + " at position " + to_string(position) +
-                   " of ids " + to_string(ids.shape()) + " is out of range for " + of + "; " +
+                   " of ids " + to_string(ids.shape()) + " is out of range for " + of() + "; " +
                    (extent == 0 ? std::string("there is nothing to index")
                                 : "expected 0 to " + std::to_string(extent - 1)));
 }
 
 Tensor checked_ids(const char* op, const Tensor& ids, const Tensor& x, int axis) {
   return checked_ids(op, ids, x.shape()[axis],
-                     "axis " + std::to_string(axis) + " of " + to_string(x.shape()));
+                     [&] { return "axis " + std::to_string(axis) + " of " + to_string(x.shape()); });
 }
 
 // Ids of x's rank that reach no further than x on the axes they do not index.
@@ -107,7 +108,7 @@ Tensor scatter_add(const Tensor& x, const Tensor& ids, const Tensor& updates, in
 Tensor one_hot(const Tensor& ids, Size classes, DType dtype) {
   if (classes < 0)
     throw ValueError("one_hot: expected a number of classes from 0 on, got " + std::to_string(classes));
-  const Tensor checked = checked_ids("one_hot", ids, classes, std::to_string(classes) + " classes");
+  const Tensor checked = checked_ids("one_hot", ids, classes, [&] { return std::to_string(classes) + " classes"; });
   Shape shape = ids.shape();
   shape.push_back(classes);
   return apply(one_hot_op, {checked}, shape, dtype);

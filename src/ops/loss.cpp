@@ -112,14 +112,15 @@ Shape rows_of(const Tensor& logits) {
 }
 
 void require_targets(const Tensor& logits, const Tensor& targets) {
+  const bool fits_dtype = targets.dtype() == int64 || targets.dtype() == logits.dtype();
+  if (fits_dtype && targets.shape() == (targets.dtype() == int64 ? rows_of(logits) : logits.shape())) return;
   const std::string given = std::string(name(targets.dtype())) + " " + to_string(targets.shape());
   const std::string expected = "class ids int64 " + to_string(rows_of(logits)) + " or probabilities " +
                                name(logits.dtype()) + " " + to_string(logits.shape());
   const std::string text = "cross_entropy: logits " + to_string(logits.shape()) + " (classes last) take " +
                            expected + " as targets, got " + given;
-  if (targets.dtype() != int64 && targets.dtype() != logits.dtype()) throw DTypeError(text);
-  if (targets.shape() != (targets.dtype() == int64 ? rows_of(logits) : logits.shape()))
-    throw ShapeError(text);
+  if (!fits_dtype) throw DTypeError(text);
+  throw ShapeError(text);
 }
 
 void require_options(const Tensor& logits, const CrossEntropyOptions& options) {

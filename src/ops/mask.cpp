@@ -8,6 +8,8 @@
 #include <regard/mask.hpp>
 #include <regard/ops.hpp>
 
+#include "memory/pool.hpp"
+
 namespace regard {
 
 struct Mask::Term {
@@ -21,7 +23,7 @@ struct Mask::Term {
 };
 
 struct Mask::Terms {
-  std::vector<Term> list;
+  detail::PoolVector<Term> list;
 };
 
 namespace {
@@ -110,8 +112,9 @@ Tensor key_positions(const Scores& scores) {
 Tensor within_lengths(const Tensor& lengths, const Scores& scores) {
   if (lengths.size(0) != scores.batch)
     does_not_fit("padding", lengths.shape(), scores, expected("batch", lengths.size(0), scores.batch));
-  const std::vector<Size> values = lengths.to_vector<Size>();
-  for (std::size_t b = 0; b < values.size(); ++b) {
+  const Tensor row = lengths.contiguous();
+  const Size* const values = row.data<Size>();
+  for (Size b = 0; b < scores.batch; ++b) {
     if (values[b] < 0 || values[b] > scores.keys)
       throw ValueError("attention: padding of sequence " + std::to_string(b) + " is " +
                        std::to_string(values[b]) + " keys long, expected 0.." + std::to_string(scores.keys));
@@ -165,7 +168,7 @@ std::string name_of(Align align) {
 
 }  // namespace
 
-Mask::Mask(Term term) : terms_(std::make_shared<const Terms>(Terms{{std::move(term)}})) {}
+Mask::Mask(Term term) : terms_(std::allocate_shared<const Terms>(detail::PoolAllocator<Terms>(), Terms{{std::move(term)}})) {}
 
 Mask Mask::keep(const Tensor& visible) {
   return Mask(Term{Term::Kind::keep, require_boolean("Mask::keep", visible)});
@@ -213,7 +216,7 @@ Mask Mask::and_also(const Mask& other) const {
   Terms terms = *terms_;
   terms.list.insert(terms.list.end(), other.terms_->list.begin(), other.terms_->list.end());
   Mask both;
-  both.terms_ = std::make_shared<const Terms>(std::move(terms));
+  both.terms_ = std::allocate_shared<const Terms>(detail::PoolAllocator<Terms>(), std::move(terms));
   return both;
 }
 

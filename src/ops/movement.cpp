@@ -52,36 +52,33 @@ Size clipped_diagonal(const Tensor& x, Size diagonal) {
   return std::clamp(diagonal, -limit, limit);
 }
 
-void require_parts(const char* op, const Tensors& parts) {
-  if (parts.empty()) throw ValueError(std::string(op) + ": expected at least one tensor, got none");
+/// Tensors that stand side by side somewhere.
+struct Parts {
+  const Tensor* first;
+  std::size_t count;
+
+  std::size_t size() const { return count; }
+  const Tensor& operator[](std::size_t i) const { return first[i]; }
+};
+
+void require_parts(const char* op, const Parts& parts) {
+  if (parts.size() == 0) throw ValueError(std::string(op) + ": expected at least one tensor, got none");
   for (std::size_t i = 1; i < parts.size(); ++i)
     if (parts[i].dtype() != parts[0].dtype())
       throw DTypeError(std::string(op) + ": part 0 is " + name(parts[0].dtype()) + " but part " +
                        std::to_string(i) + " is " + name(parts[i].dtype()) + "; convert one with .to()");
 }
 
-[[noreturn]] void refuse_part(const char* op, const Tensors& parts, std::size_t i, const std::string& rule) {
+[[noreturn]] void refuse_part(const char* op, const Parts& parts, std::size_t i, const std::string& rule) {
   throw ShapeError(std::string(op) + ": part 0 is " + to_string(parts[0].shape()) + " but part " +
                    std::to_string(i) + " is " + to_string(parts[i].shape()) + "; " + rule);
 }
 
-Tensor join(const Op& op, const Tensors& parts, const Shape& shape, int axis) {
-  return apply(op, parts.data(), static_cast<int>(parts.size()), shape, parts[0].dtype(), AlongAxis{axis});
+Tensor join(const Op& op, const Parts& parts, const Shape& shape, int axis) {
+  return apply(op, parts.first, static_cast<int>(parts.size()), shape, parts[0].dtype(), AlongAxis{axis});
 }
 
-}  // namespace
-
-Tensor slice_backward(const Tensor& dy, const Steps& steps) {
-  Shape shape = dy.shape();
-  shape[steps.axis] = steps.extent;
-  return apply(slice_backward_op, {dy}, shape, dy.dtype(), steps);
-}
-
-}  // namespace detail
-
-using namespace detail;  // NOLINT: ops are written inside the engine
-
-Tensor concatenate(const Tensors& parts, int axis) {
+Tensor concatenate_parts(const Parts& parts, int axis) {
   require_parts("concatenate", parts);
   const int at = normalize_axis(axis, parts[0].rank(), "concatenate");
   Shape shape = parts[0].shape();
@@ -98,7 +95,7 @@ Tensor concatenate(const Tensors& parts, int axis) {
   return join(concatenate_op, parts, shape, at);
 }
 
-Tensor stack(const Tensors& parts, int axis) {
+Tensor stack_parts(const Parts& parts, int axis) {
   require_parts("stack", parts);
   for (std::size_t i = 1; i < parts.size(); ++i)
     if (parts[i].shape() != parts[0].shape()) refuse_part("stack", parts, i, "all shapes must agree");
@@ -110,6 +107,27 @@ Tensor stack(const Tensors& parts, int axis) {
   Shape shape = parts[0].shape();
   shape.insert(at, static_cast<Size>(parts.size()));
   return join(stack_op, parts, shape, at);
+}
+
+}  // namespace
+
+Tensor slice_backward(const Tensor& dy, const Steps& steps) {
+  Shape shape = dy.shape();
+  shape[steps.axis] = steps.extent;
+  return apply(slice_backward_op, {dy}, shape, dy.dtype(), steps);
+}
+
+}  // namespace detail
+
+using namespace detail;  // NOLINT: ops are written inside the engine
+
+Tensor concatenate(const Tensors& parts, int axis) { return concatenate_parts({parts.data(), parts.size()}, axis); }
+Tensor concatenate(std::initializer_list<Tensor> parts, int axis) {
+  return concatenate_parts({parts.begin(), parts.size()}, axis);
+}
+Tensor stack(const Tensors& parts, int axis) { return stack_parts({parts.data(), parts.size()}, axis); }
+Tensor stack(std::initializer_list<Tensor> parts, int axis) {
+  return stack_parts({parts.begin(), parts.size()}, axis);
 }
 
 Tensor triu(const Tensor& x, Size diagonal) {

@@ -7,12 +7,13 @@
 #include <regard/optim.hpp>
 
 #include "autograd/context.hpp"
+#include "memory/pool.hpp"
 #include "ops/optimise.hpp"
 
 namespace regard {
 namespace {
 
-double norm_of(const std::vector<Tensor>& gradients) {
+double norm_of(const detail::PoolVector<Tensor>& gradients) {
   double squares = 0;
   for (const Tensor& g : gradients) squares += detail::sum_of_squares(g);
   // Far from overflow and from the numbers that have lost digits the plain sum is right; else once more, to
@@ -32,7 +33,7 @@ double norm_of(const std::vector<Tensor>& gradients) {
   return largest * std::sqrt(squares);
 }
 
-[[noreturn]] void throw_not_finite(const std::vector<Parameter>& parameters, double norm) {
+[[noreturn]] void throw_not_finite(const detail::PoolVector<Parameter>& parameters, double norm) {
   for (const Parameter& parameter : parameters) {
     if (!parameter.has_gradient() || all(isfinite(parameter.gradient().detach()))) continue;
     throw ValueError("clip_gradients_by_norm: the gradient of " +
@@ -54,8 +55,8 @@ double clip_gradients_by_norm(const std::vector<Parameter>& parameters, double m
                      std::to_string(max_norm));
   const NoGrad guard;
   const detail::PhaseScope phase(Phase::optimiser);
-  std::vector<Parameter> with_gradient;
-  std::vector<Tensor> gradients;
+  detail::PoolVector<Parameter> with_gradient;
+  detail::PoolVector<Tensor> gradients;
   for (const Parameter& parameter : parameters) {
     if (!parameter.has_gradient()) continue;
     bool seen = false;

@@ -2,7 +2,7 @@
 #include <new>
 
 #include "tensor/impl.hpp"
-#include "tensor/memory.hpp"
+#include "memory/pool.hpp"
 
 namespace regard {
 namespace detail {

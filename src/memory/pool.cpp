@@ -1,4 +1,4 @@
-#include "tensor/memory.hpp"
+#include "memory/pool.hpp"
 
 #include <array>
 #include <cstdlib>
