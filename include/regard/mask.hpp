@@ -25,7 +25,15 @@ enum class Align {
 struct ResolvedMask {
   Tensor keep;  ///< boolean, true where a query may see a key; undefined when everything is visible
   Tensor bias;  ///< added to the scaled scores where they are visible; undefined when there is none
+  /// With alibi, slopes [1, heads, 1, 1], float64, and positions of the queries among the keys [queries, 1],
+  /// int64: from the score of key j goes slope·|position - j|, which is never made a table. Undefined
+  /// without.
+  Tensor slopes, positions;
 };
+
+/// Press, Smith & Lewis 2022: 2^(-8h / heads) for h = 1 .. heads, if heads is a power of two; else those of
+/// the power p below, and then 2^(-8h / 2p) for h = 1, 3, 5, ... float64 [heads]. ValueError when negative.
+[[nodiscard]] Tensor alibi_slopes(Size heads);
 
 /// A value. Tensors given to a mask are taken as [queries, keys] (rank 2), [batch, queries, keys] (rank 3,
 /// the same for all heads) or [batch, heads, queries, keys] (rank 4); an axis of extent 1 stretches. That a
@@ -46,6 +54,10 @@ class Mask {
   /// it was stretched along. -inf hides exactly, and gets gradient 0. DTypeError unless float, ShapeError as
   /// keep.
   [[nodiscard]] static Mask bias(const Tensor& added);
+  /// ALiBi, Press, Smith & Lewis 2022: the scaled score of a query at position p and key j is lowered by
+  /// slope·|p - j|, with a slope for each head (alibi_slopes). Hides nothing: put it beside causal. Alignment
+  /// as causal. ValueError, where it is used, if it stands there twice.
+  [[nodiscard]] static Mask alibi(Align align = Align::same_length);
   /// A query at position p sees the keys 0..p. With different lengths the alignment must be named:
   /// ShapeError.
   [[nodiscard]] static Mask causal(Align align = Align::same_length);
@@ -91,4 +103,4 @@ std::ostream& operator<<(std::ostream& out, const Mask& mask);
 /// The grid for one sequence and one head.
 [[nodiscard]] std::string to_string(const Mask& mask, Size queries, Size keys);
 
-}  // namespace REGARD_API
+}  // namespace regard

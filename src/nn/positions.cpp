@@ -1,6 +1,8 @@
 #include <regard/nn/positions.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <vector>
 
 #include <regard/ops.hpp>
@@ -26,6 +28,18 @@ void require_base(const char* layer, double base) {
 /// The angle of pair i at position p.
 double angle(double position, Size i, Size width, double base) {
   return position / std::pow(base, static_cast<double>(2 * i) / static_cast<double>(width));
+}
+
+/// How many distances in one direction have a bucket of their own.
+Size checked_exact(const RelativeBiasOptions& options) {
+  const Size exact = (options.causal ? options.buckets : options.buckets / 2) / 2;
+  if (exact < 1 || options.max_distance <= exact)
+    throw ValueError("relative bias: " + std::to_string(options.buckets) + " buckets up to distance " +
+                     std::to_string(options.max_distance) + (options.causal ? "" : ", in both directions,") +
+                     " leave no bucket for distance 0 and one for others; expected at least " +
+                     (options.causal ? "2" : "4") + " buckets and a max_distance above " +
+                     std::to_string(exact));
+  return exact;
 }
 
 }  // namespace
@@ -95,6 +109,35 @@ Tensor RotaryPositions::operator()(const Tensor& x, const Tensor& positions) con
                      ", got " + to_string(positions.shape()));
 
   return detail::rotate(x, positions, {base, 1});
+}
+
+Size relative_bucket(Size ahead, const RelativeBiasOptions& options) {
+  const Size exact = checked_exact(options), buckets = options.causal ? options.buckets : options.buckets / 2;
+  const Size side = !options.causal && ahead > 0 ? buckets : 0;
+  const Size distance = options.causal ? std::max<Size>(-ahead, 0) : std::abs(ahead);
+  if (distance < exact) return side + distance;
+  const double farthest = static_cast<double>(options.max_distance) / static_cast<double>(exact);
+  const float along = std::log(static_cast<float>(distance) / static_cast<float>(exact)) /
+                      static_cast<float>(std::log(farthest)) * static_cast<float>(buckets - exact);
+  return side + std::min(exact + static_cast<Size>(along), buckets - 1);
+}
+
+RelativeBias::RelativeBias(Size heads, Rng& rng, const RelativeBiasOptions& its) : options(its) {
+  require_positive("relative bias", "the number of heads", heads);
+  checked_exact(its);
+  weight = Parameter(initial({its.buckets, heads}, its.init, its.deviation, its.dtype, rng));
+}
+
+Tensor RelativeBias::operator()(Size queries, Size keys, Size first) const {
+  for (const Size number : {queries, keys, first})
+    if (number < 0)
+      throw ValueError(describe("relative bias", weight) +
+                       ": expected queries, keys and first position of 0 or more, got " +
+                       to_string(Shape{queries, keys, first}));
+  std::vector<Size> ids;
+  for (Size i = 0; i < queries; ++i)
+    for (Size j = 0; j < keys; ++j) ids.push_back(relative_bucket(j - i - first, options));
+  return expand_dims(permute(take(weight, from_vector(ids, {queries, keys})), {2, 0, 1}), {0});
 }
 
 }  // namespace regard::nn

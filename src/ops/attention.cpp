@@ -9,6 +9,7 @@
 #include <regard/ops.hpp>
 
 #include "autograd/apply.hpp"
+#include "ops/alibi.hpp"
 #include "ops/attention_steps.hpp"
 #include "ops/masked_product.hpp"
 #include "ops/softmax.hpp"
@@ -166,6 +167,9 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   at.scaled = detail::masked_scores(at.query, at.key, at.keep, at.scale);
   at.masked = options.softcap ? *options.softcap * tanh(at.scaled / *options.softcap) : at.scaled;
   if (visible.bias.defined()) at.masked = at.masked + group.of_queries(visible.bias);
+  if (visible.slopes.defined())
+    at.masked =
+        detail::minus_distances(at.masked, group.of_queries(visible.slopes.to(dtype)), visible.positions);
   at.weights = detail::normalise(options, at.masked, at.keep);
   if (options.through_weights) at.weights = pass_through(options, at.weights, at.scores_shape);
   at.dropped = options.dropout > 0 ? dropout(at.weights, options.dropout, *options.rng) : at.weights;

@@ -13,7 +13,7 @@
 namespace regard {
 
 struct Mask::Term {
-  enum class Kind { keep, hide, bias, causal, window, padding, documents };
+  enum class Kind { keep, hide, bias, alibi, causal, window, padding, documents };
 
   Kind kind;
   Tensor tensor = {};   ///< keep, hide, bias; lengths; ids of the queries
@@ -97,7 +97,7 @@ Tensor fit(const Tensor& x, const Scores& scores) {
 Tensor query_positions(const char* mask, Align align, const Scores& scores) {
   if (align == Align::same_length && scores.queries != scores.keys)
     throw ShapeError(
-        std::string("attention: a ") + mask + " mask of " + std::to_string(scores.queries) + " queries and " +
+        std::string("attention: ") + mask + " mask of " + std::to_string(scores.queries) + " queries and " +
         std::to_string(scores.keys) +
         " keys must say where the queries stand: Align::top_left puts the first query at the first key, "
         "Align::bottom_right the last query at the last key (cached decoding)");
@@ -187,6 +187,10 @@ Mask Mask::bias(const Tensor& added) {
   return Mask(Term{Term::Kind::bias, require_mask_shape("Mask::bias", added)});
 }
 
+Mask Mask::alibi(Align align) {
+  return Mask(Term{Term::Kind::alibi, {}, {}, align});
+}
+
 Mask Mask::causal(Align align) {
   return Mask(Term{Term::Kind::causal, {}, {}, align});
 }
@@ -235,13 +239,19 @@ ResolvedMask Mask::resolve(Size batch, Size heads, Size queries, Size keys) cons
       case Term::Kind::bias:
         add_bias(mask, fit(term.tensor, scores));
         break;
+      case Term::Kind::alibi:
+        if (mask.slopes.defined())
+          throw ValueError("attention: alibi stands twice in the mask " + describe());
+        mask.slopes = reshape(alibi_slopes(heads), {1, heads, 1, 1});
+        mask.positions = query_positions("an alibi", term.align, scores);
+        break;
       case Term::Kind::causal: {
-        const Tensor positions = query_positions("causal", term.align, scores);
+        const Tensor positions = query_positions("a causal", term.align, scores);
         hide_rest(mask.keep, less_equal(key_positions(scores), positions));
         break;
       }
       case Term::Kind::window: {
-        const Tensor distance = abs(key_positions(scores) - query_positions("window", term.align, scores));
+        const Tensor distance = abs(key_positions(scores) - query_positions("a window", term.align, scores));
         hide_rest(mask.keep, less_equal(distance, full({}, static_cast<double>(term.radius), int64)));
         break;
       }
@@ -273,6 +283,9 @@ std::string Mask::describe() const {
       case Term::Kind::bias:
         text += "bias " + to_string(term.tensor.shape());
         break;
+      case Term::Kind::alibi:
+        text += "alibi" + (align.empty() ? "" : "(" + align + ")");
+        break;
       case Term::Kind::causal:
         text += "causal" + (align.empty() ? "" : "(" + align + ")");
         break;
@@ -301,7 +314,10 @@ std::string Mask::grid(Size batch, Size heads, Size queries, Size keys) const {
   const Shape shape{blocks(0, batch), blocks(1, heads), queries, keys};
   std::vector<bool> keep, biased;
   if (mask.keep.defined()) keep = broadcast_to(mask.keep, shape).to_vector<bool>();
-  if (mask.bias.defined()) biased = broadcast_to(mask.bias.detach().to(boolean), shape).to_vector<bool>();
+  Tensor added = mask.bias.defined() ? mask.bias.detach().to(boolean) : full({}, 0, boolean);
+  if (mask.slopes.defined())
+    added = logical_or(added, not_equal(expand_dims(arange(keys), {0}), mask.positions));
+  if (mask.bias.defined() || mask.slopes.defined()) biased = broadcast_to(added, shape).to_vector<bool>();
 
   std::string text;
   std::size_t at = 0;

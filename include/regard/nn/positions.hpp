@@ -66,5 +66,41 @@ struct RotaryPositions {
   double base = 10000;
 };
 
+struct RelativeBiasOptions {
+  Size buckets = 32;         ///< of distances; half of them for each direction unless causal
+  Size max_distance = 128;   ///< from here on all distances share a bucket
+  bool causal = false;       ///< keys that follow their query are hidden: all buckets go to those before
+  Init init = Init::normal;  ///< T5 takes the deviation 1 / sqrt(width of the model)
+  double deviation = 0.02;   ///< for Init::normal
+  DType dtype = float64;
+};
+
+/// The bucket of a key that stands `ahead` of its query (behind it if negative), Raffel et al. 2020, as in
+/// the code of T5: half of a direction's buckets for a distance each, the others for distances that grow as
+/// their logarithm, computed in float32. ValueError for options that RelativeBias refuses.
+[[nodiscard]] Size relative_bucket(Size ahead, const RelativeBiasOptions& options = {});
+
+/// Raffel et al. 2020 (T5): a learned number per head and bucket of distances, to be added to the scores:
+/// Mask::bias(relative(queries, keys)).
+struct RelativeBias {
+  /// ValueError unless the heads are positive, there is a bucket per direction for distance 0 and one for
+  /// others, and max_distance is greater than the distances with a bucket of their own.
+  RelativeBias(Size heads, Rng& rng, const RelativeBiasOptions& options = {});
+  RelativeBias(Cloning& c, const RelativeBias& from) : weight(c(from.weight)), options(from.options) {}
+  RelativeBias(RelativeBias&&) = default;
+  RelativeBias& operator=(RelativeBias&&) = default;
+
+  /// [1, heads, queries, keys], where query 0 stands at key `first`. ValueError for a negative number.
+  [[nodiscard]] Tensor operator()(Size queries, Size keys, Size first = 0) const;
+
+  template <class F>
+  void visit(F&& f) {
+    f("weight", weight);
+  }
+
+  Parameter weight;  ///< [buckets, heads]
+  RelativeBiasOptions options;
+};
+
 }  // namespace nn
 }  // namespace regard
