@@ -31,9 +31,9 @@ class Place {
   Size row_ = 0;
 };
 
-void require_class(Size id, Size classes, Size ignore_index, const Place& place) {
+void require_class(const char* op, Size id, Size classes, Size ignore_index, const Place& place) {
   if (id >= 0 && id < classes) return;
-  throw ValueError("cross_entropy: target " + std::to_string(id) + " at " + place.text() +
+  throw ValueError(std::string(op) + ": target " + std::to_string(id) + " at " + place.text() +
                    " is not a class: expected 0 to " + std::to_string(classes - 1) + ", or ignore_index " +
                    std::to_string(ignore_index));
 }
@@ -98,7 +98,7 @@ void for_each_target(const Call& c, const Array& rows, const Array& x, const Arr
       if (id == options.ignore_index) {
         row(static_cast<const IdTarget<T>*>(nullptr), at[0], at[1]);
       } else {
-        require_class(id, classes, options.ignore_index, place);
+        require_class(options.op, id, classes, options.ignore_index, place);
         const IdTarget<T> target{id, options.smoothing, share, weight};
         row(&target, at[0], at[1]);
       }
@@ -175,7 +175,7 @@ void cross_entropy_scale_kernel(const Call& c) {
     for (Size i = 0; i < n; ++i, place.next()) {
       const Size id = ids.as<const Size>()[at[0] + i * step[0]];
       if (id == options.ignore_index) continue;
-      require_class(id, options.classes, options.ignore_index, place);
+      require_class(options.op, id, options.classes, options.ignore_index, place);
       total.add(weight(id));
     }
   });

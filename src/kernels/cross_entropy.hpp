@@ -16,6 +16,7 @@ namespace regard::kernels {
 struct CrossEntropy {
   Size ignore_index = 0;
   double smoothing = 0;  ///< s
+  const char* op = "cross_entropy";  ///< in an error
 };
 inline std::string to_text(const CrossEntropy& at) { return named_number("smoothing", at.smoothing); }
 
@@ -30,6 +31,7 @@ extern const KernelSet cross_entropy_scale;
 struct CrossEntropyScale {
   Size ignore_index = 0;
   Size classes = 0;
+  const char* op = "cross_entropy";
 };
 
 }  // namespace regard::kernels

@@ -111,38 +111,86 @@ Shape rows_of(const Tensor& logits) {
   return rows;
 }
 
-void require_targets(const Tensor& logits, const Tensor& targets) {
-  const bool fits_dtype = targets.dtype() == int64 || targets.dtype() == logits.dtype();
-  if (fits_dtype && targets.shape() == (targets.dtype() == int64 ? rows_of(logits) : logits.shape())) return;
+/// A loss of [.., classes] against targets, as errors call it and its input.
+struct ClassLoss {
+  const char *op, *x;
+};
+constexpr ClassLoss of_logits{"cross_entropy", "logits"},
+    of_log_probabilities{"nll_loss", "log_probabilities"};
+
+void require_targets(const ClassLoss& loss, const Tensor& x, const Tensor& targets) {
+  require_float(loss.op, x);
+  if (x.rank() == 0)
+    throw ShapeError(std::string(loss.op) + ": " + loss.x + " are a scalar, expected [.., classes]");
+  const bool fits_dtype = targets.dtype() == int64 || targets.dtype() == x.dtype();
+  if (fits_dtype && targets.shape() == (targets.dtype() == int64 ? rows_of(x) : x.shape())) return;
   const std::string given = std::string(name(targets.dtype())) + " " + to_string(targets.shape());
-  const std::string expected = "class ids int64 " + to_string(rows_of(logits)) + " or probabilities " +
-                               name(logits.dtype()) + " " + to_string(logits.shape());
-  const std::string text = "cross_entropy: logits " + to_string(logits.shape()) + " (classes last) take " +
-                           expected + " as targets, got " + given;
+  const std::string expected = "class ids int64 " + to_string(rows_of(x)) + " or probabilities " +
+                               name(x.dtype()) + " " + to_string(x.shape());
+  const std::string text = std::string(loss.op) + ": " + loss.x + " " + to_string(x.shape()) +
+                           " (classes last) take " + expected + " as targets, got " + given;
   if (!fits_dtype) throw DTypeError(text);
   throw ShapeError(text);
 }
 
-void require_options(const Tensor& logits, const CrossEntropyOptions& options) {
+void require_options(const ClassLoss& loss, const Tensor& x, const CrossEntropyOptions& options) {
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
-    throw ValueError("cross_entropy: label_smoothing must be from 0 to 1, got " +
+    throw ValueError(std::string(loss.op) + ": label_smoothing must be from 0 to 1, got " +
                      std::to_string(options.label_smoothing));
   const Tensor& weights = options.class_weights;
   if (!weights.defined()) return;
-  common_float_dtype("cross_entropy", logits, weights);
-  if (weights.shape() != Shape{logits.shape().back()})
-    throw ShapeError("cross_entropy: expected class_weights [" + std::to_string(logits.shape().back()) +
-                     "] for logits " + to_string(logits.shape()) + ", got " + to_string(weights.shape()));
+  common_float_dtype(loss.op, x, weights);
+  if (weights.shape() != Shape{x.shape().back()})
+    throw ShapeError(std::string(loss.op) + ": expected class_weights [" + std::to_string(x.shape().back()) +
+                     "] for " + loss.x + " " + to_string(x.shape()) + ", got " + to_string(weights.shape()));
 }
 
-/// 1 / (what the mean divides by), or 0.
-Tensor mean_scale(const Tensor& logits, const Tensor& targets, const CrossEntropyOptions& options) {
+/// 1 / (what the mean divides by), or 0. Checks the ids.
+Tensor mean_scale(const ClassLoss& loss, const Tensor& x, const Tensor& targets,
+                  const CrossEntropyOptions& options) {
   if (targets.dtype() == int64) {
-    const kernels::CrossEntropyScale attributes{options.ignore_index, logits.shape().back()};
-    return apply(scale_op, {targets, options.class_weights}, Shape{}, logits.dtype(), attributes);
+    const kernels::CrossEntropyScale attributes{options.ignore_index, x.shape().back(), loss.op};
+    return apply(scale_op, {targets, options.class_weights}, Shape{}, x.dtype(), attributes);
   }
-  const Size rows = numel(rows_of(logits));
-  return scalar(rows == 0 ? 0.0 : 1.0 / static_cast<double>(rows), logits.dtype());
+  const Size rows = numel(rows_of(x));
+  return scalar(rows == 0 ? 0.0 : 1.0 / static_cast<double>(rows), x.dtype());
+}
+
+Tensor reduced(const Tensor& each, Reduction reduction) {
+  switch (reduction) {
+    case Reduction::none:
+      return each;
+    case Reduction::sum:
+      return sum(each);
+    case Reduction::batch_mean:
+      return sum(each) / (each.rank() == 0 ? 1.0 : static_cast<double>(each.size(0)));
+    case Reduction::mean:
+      break;
+  }
+  return mean(each);
+}
+
+/// `factor` in 0·factor where p is 0: that is to be 0, not NaN.
+Tensor times_zero(const Tensor& factor, const Tensor& p) {
+  return masked_fill(factor, logical_and(equal(p, scalar(0, p.dtype())), logical_not(isfinite(factor))), 0);
+}
+
+void require_alike(const char* op, const char* what, const Tensor& x, const Tensor& target) {
+  common_float_dtype(op, x, target);
+  if (x.shape() != target.shape())
+    throw ShapeError(std::string(op) + ": " + what + " " + to_string(x.shape()) + " and target " +
+                     to_string(target.shape()) +
+                     " must have the same shape; reshape one, or broadcast_to if that is what you mean");
+}
+
+/// Times a constant, which may be undefined.
+Tensor weighted(const char* op, const char* what, const Tensor& each, const Tensor& weight) {
+  if (!weight.defined()) return each;
+  common_float_dtype(op, each, weight);
+  if (broadcast_shapes(each.shape(), weight.shape(), op) != each.shape())
+    throw ShapeError(std::string(op) + ": " + what + " " + to_string(weight.shape()) +
+                     " does not broadcast to " + to_string(each.shape()));
+  return each * weight.detach();
 }
 
 }  // namespace
@@ -151,41 +199,47 @@ Tensor mean_scale(const Tensor& logits, const Tensor& targets, const CrossEntrop
 using namespace detail;  // NOLINT: ops are written inside the engine
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEntropyOptions& options) {
-  require_float("cross_entropy", logits);
-  if (logits.rank() == 0) throw ShapeError("cross_entropy: logits are a scalar, expected [.., classes]");
-  require_targets(logits, targets);
-  require_options(logits, options);
-
+  require_targets(of_logits, logits, targets);
+  require_options(of_logits, logits, options);
   const CrossEntropy attributes{options.ignore_index, options.label_smoothing};
   const Tensor rows =
       apply(rows_op, {logits, targets, options.class_weights}, rows_of(logits), logits.dtype(), attributes);
-  switch (options.reduction) {
-    case Reduction::none:
-      return rows;
-    case Reduction::sum:
-      return sum(rows);
-    case Reduction::mean:
-      break;
-  }
-  return sum(rows) * mean_scale(logits, targets, options);
+  if (options.reduction != Reduction::mean) return reduced(rows, options.reduction);
+  return sum(rows) * mean_scale(of_logits, logits, targets, options);
+}
+
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets, const CrossEntropyOptions& options) {
+  const Tensor& x = log_probabilities;
+  require_targets(of_log_probabilities, x, targets);
+  require_options(of_log_probabilities, x, options);
+  const Tensor scale = mean_scale(of_log_probabilities, x, targets, options);
+  const Tensor a =
+      class_targets(x, targets, options.class_weights, {options.ignore_index, options.label_smoothing});
+  const Tensor rows = 0.0 - sum(a * times_zero(x, a), {-1});
+  return options.reduction == Reduction::mean ? sum(rows) * scale : reduced(rows, options.reduction);
+}
+
+Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targets,
+                                        const BinaryCrossEntropyOptions& options) {
+  constexpr const char* op = "binary_cross_entropy_with_logits";
+  require_alike(op, "logits", logits, targets);
+  const Tensor positive = weighted(op, "pos_weight", targets * softplus(negate(logits)), options.pos_weight);
+  const Tensor each = positive + (1.0 - targets) * softplus(logits);
+  return reduced(weighted(op, "weight", each, options.weight), options.reduction);
+}
+
+Tensor kl_divergence(const Tensor& log_probabilities, const Tensor& targets,
+                     const KlDivergenceOptions& options) {
+  const Tensor &x = log_probabilities, &t = targets;
+  require_alike("kl_divergence", "log_probabilities", x, t);
+  const Tensor p = options.log_target ? exp(t) : t;
+  const Tensor own = options.log_target ? p * times_zero(t, p) : xlogy(p, p);
+  return reduced(own - p * times_zero(x, p), options.reduction);
 }
 
 Tensor mean_squared_error(const Tensor& prediction, const Tensor& target, Reduction reduction) {
-  common_float_dtype("mean_squared_error", prediction, target);
-  if (prediction.shape() != target.shape())
-    throw ShapeError("mean_squared_error: prediction " + to_string(prediction.shape()) + " and target " +
-                     to_string(target.shape()) +
-                     " must have the same shape; reshape one, or broadcast_to if that is what you mean");
-  const Tensor errors = square(prediction - target);
-  switch (reduction) {
-    case Reduction::none:
-      return errors;
-    case Reduction::sum:
-      return sum(errors);
-    case Reduction::mean:
-      break;
-  }
-  return mean(errors);
+  require_alike("mean_squared_error", "prediction", prediction, target);
+  return reduced(square(prediction - target), reduction);
 }
 
 }  // namespace regard

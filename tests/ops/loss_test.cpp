@@ -240,5 +240,60 @@ TEST(MeanSquaredError, NeverBroadcasts) {
   EXPECT_THROWS_WITH(mean_squared_error(zeros({3}), zeros({3}, float32)), DTypeError, "mean_squared_error");
 }
 
+TEST(NllLoss, OfLogSoftmaxIsCrossEntropy) {
+  Rng rng(8);
+  const Tensor x = test::random_tensor({2, 3, 4}, rng);
+  CrossEntropyOptions options;
+  options.ignore_index = 1;
+  options.label_smoothing = 0.2;
+  options.class_weights = test::random_tensor({4}, rng, test::Domain::positive);
+  for (const Tensor& targets : {test::random_ids({2, 3}, rng, 4), some_probabilities({2, 3, 4}, rng)})
+    for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::none, Reduction::batch_mean}) {
+      options.reduction = reduction;
+      EXPECT_TENSOR_NEAR(nll_loss(log_softmax(x), targets, options), cross_entropy(x, targets, options), 1e-14, 0);
+    }
+}
+
+TEST(NllLoss, AClassThatCannotBeMayHaveNoProbability) {
+  const Tensor x = variable(tensor({{-1, -inf}, {-inf, -2}}));
+  const Tensor loss = nll_loss(x, tensor({0, 1}, int64));
+  EXPECT_EQ(loss.item(), 1.5);
+  EXPECT_TENSOR_NEAR(grad(loss, x), tensor({{-0.5, 0}, {0, -0.5}}), 0, 0);
+}
+
+TEST(BinaryCrossEntropy, NeitherOverflowsNorLosesDigits) {
+  const Tensor x = variable(tensor({1000, -1000, 50, -50}));
+  const Tensor t = tensor({0, 1, 1, 0});
+  BinaryCrossEntropyOptions options;
+  options.reduction = Reduction::none;
+  const Tensor loss = binary_cross_entropy_with_logits(x, t, options);
+  EXPECT_TENSOR_NEAR(loss.detach(), tensor({1000, 1000, std::exp(-50), std::exp(-50)}), 1e-15, 0);
+  const Tensor expected = tensor({1, -1, -std::exp(-50), std::exp(-50)});
+  EXPECT_TENSOR_NEAR(grad(sum(loss), x), expected, 1e-15, 0);
+}
+
+TEST(KlDivergence, IsFiniteWhereTheTargetIsZero) {
+  const Tensor x = variable(tensor({-inf, std::log(0.5), std::log(0.5)}));
+  const Tensor t = variable(tensor({0, 0, 1}));
+  KlDivergenceOptions options;
+  options.reduction = Reduction::sum;
+  const Tensor loss = kl_divergence(x, t, options);
+  EXPECT_NEAR(loss.item(), std::log(2.0), 1e-15);
+  const Tensors d = grad(Tensors{loss}, Tensors{x, t});
+  EXPECT_TENSOR_NEAR(d[0], tensor({0, 0, -1}), 0, 0);
+  EXPECT_TENSOR_NEAR(d[1], tensor({0, std::log(2.0), 1 + std::log(2.0)}), 1e-15, 0);
+
+  options.log_target = true;
+  const Tensor logarithms = variable(tensor({-inf, -inf, 0}));
+  const Tensor same = kl_divergence(x, logarithms, options);
+  EXPECT_NEAR(same.item(), std::log(2.0), 1e-15);
+  EXPECT_TENSOR_NEAR(grad(same, logarithms), tensor({0, 0, 1 + std::log(2.0)}), 1e-15, 0);
+}
+
+TEST(Reduction, BatchMeanDividesByTheFirstExtent) {
+  EXPECT_EQ(mean_squared_error(ones({2, 3}), zeros({2, 3}), Reduction::batch_mean).item(), 3);
+  EXPECT_EQ(mean_squared_error(scalar(1), scalar(0), Reduction::batch_mean).item(), 1);
+}
+
 }  // namespace
 }  // namespace regard
