@@ -14,7 +14,7 @@ struct Bounds {
   double high = std::numeric_limits<double>::infinity();
 };
 inline std::string to_text(const Bounds& at) {
-  return named_number("min", at.low) + " " + named_number("max", at.high);
+  return named_number("min", at.low) + ", " + named_number("max", at.high);
 }
 
 extern const KernelSet clamp;  ///< min(max(x, low), high), also where low > high; NaN stays. Floats and int64

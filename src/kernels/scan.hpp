@@ -12,7 +12,7 @@ struct Scan {
   bool backwards = false;  ///< from the last to the first
 };
 inline std::string to_text(const Scan& at) {
-  return named_number("axis", at.axis) + (at.backwards ? " backwards" : "");
+  return named_number("axis", at.axis) + (at.backwards ? ", backwards" : "");
 }
 
 extern const KernelSet cumsum;  ///< floats (added up in float64) and int64
