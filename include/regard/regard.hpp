@@ -5,6 +5,7 @@
 #include <regard/attention.hpp>
 #include <regard/autograd.hpp>
 #include <regard/blas.hpp>
+#include <regard/checkpoint.hpp>
 #include <regard/dtype.hpp>
 #include <regard/error.hpp>
 #include <regard/gradcheck.hpp>
@@ -24,6 +25,11 @@
 #include <regard/numpy_random.hpp>
 #include <regard/ops.hpp>
 #include <regard/optim.hpp>
+#include <regard/optim/average.hpp>
+#include <regard/optim/gradients.hpp>
+#include <regard/optim/methods.hpp>
+#include <regard/optim/optimizer.hpp>
+#include <regard/optim/schedule.hpp>
 #include <regard/random.hpp>
 #include <regard/shape.hpp>
 #include <regard/tape.hpp>

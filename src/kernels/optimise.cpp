@@ -17,96 +17,135 @@
 namespace regard::kernels {
 namespace {
 
-/// Pointers to where each array's row starts.
-template <class T, std::size_t count>
-std::array<T*, count> starts(const std::array<const Array*, count>& arrays,
-                             const std::array<Size, count>& at) {
-  std::array<T*, count> pointers;
-  for (std::size_t i = 0; i < count; ++i) pointers[i] = arrays[i]->template as<T>() + at[i];
-  return pointers;
+/// Pointers to where each array's row starts, of p, g, moments ..., new p, new moments ...
+template <class T, std::size_t moments>
+using Rows = std::array<T*, 3 + 2 * moments>;
+
+/// Element i of array a is row[a][place(i, a)].
+template <std::size_t moments, class T, class Place, class Step>
+void update_row(const Rows<T, moments>& row, Size n, const Place& place, const Step& step) {
+  constexpr std::size_t p = 0, g = 1, m = 2, new_p = 2 + moments, new_m = 3 + moments;
+  ELEMENTS_ARE_INDEPENDENT
+  for (Size i = 0; i < n; ++i) {
+    T value = row[p][place(i, p)];
+    std::array<T, moments> moment;
+    for (std::size_t k = 0; k < moments; ++k) moment[k] = row[m + k][place(i, m + k)];
+    step(value, row[g][place(i, g)], moment);
+    row[new_p][place(i, new_p)] = value;
+    for (std::size_t k = 0; k < moments; ++k) row[new_m + k][place(i, new_m + k)] = moment[k];
+  }
 }
 
-template <std::size_t count>
-bool all_dense(const std::array<Size, count>& step) {
-  for (const Size one : step)
-    if (one != 1) return false;
-  return true;
-}
+/// step(p, g, moments) changes p and the moments of one element. Where all rows are dense the place is the
+/// identity, so that the loop can be vectorised.
+template <class T, std::size_t moments, class Step>
+void update_each(const Call& call, const Step& step) {
+  std::array<const Array*, 3 + 2 * moments> arrays;
+  std::size_t count = 0;
+  for (int i = 0; i < call.input_count; ++i) arrays[count++] = &call.in(i);
+  for (int i = 0; i < call.output_count; ++i) arrays[count++] = &call.out(i);
 
-/// Calls update(row, n, place) for every innermost row: element i of array a is row[a][place(i, a)]. Where
-/// all rows are dense, place is the identity, so that the loop can be vectorised.
-template <class T, int count, class Update>
-void update_rows(const std::array<const Array*, count>& arrays, const Update& update) {
-  for_each_row<count>(arrays, [&](const auto& at, Size n, const auto& step) {
-    const auto row = starts<T>(arrays, at);
-    if (all_dense(step)) {
-      update(row, n, [](Size i, int) { return i; });
-    } else {
-      update(row, n, [&step](Size i, int array) { return i * step[static_cast<std::size_t>(array)]; });
+  for_each_row<static_cast<int>(3 + 2 * moments)>(arrays, [&](const auto& at, Size n, const auto& strides) {
+    Rows<T, moments> row;
+    bool dense = true;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = arrays[i]->template as<T>() + at[i];
+      dense = dense && strides[i] == 1;
     }
+    if (dense)
+      update_row<moments>(
+          row, n, [](Size i, std::size_t) { return i; }, step);
+    else
+      update_row<moments>(
+          row, n, [&](Size i, std::size_t array) { return i * strides[array]; }, step);
   });
 }
 
-template <class T>
+template <class T, bool with_momentum, bool nesterov>
 void sgd_kernel(const Call& call) {
   const auto& now = call.get<SgdStep>();
-  const T rate = static_cast<T>(now.rate), decay = static_cast<T>(now.weight_decay);
-  update_rows<T, 3>({&call.in(0), &call.in(1), &call.out(0)},
-                    [=](const auto& row, Size n, const auto& place) {
-                      const T *p = row[0], *g = row[1];
-                      T* new_p = row[2];
-                      ELEMENTS_ARE_INDEPENDENT
-                      for (Size i = 0; i < n; ++i) {
-                        const T value = p[place(i, 0)];
-                        new_p[place(i, 2)] = value - rate * (g[place(i, 1)] + decay * value);
-                      }
-                    });
-}
-
-template <class T>
-void sgd_momentum_kernel(const Call& call) {
-  const auto& now = call.get<SgdStep>();
-  const T rate = static_cast<T>(now.rate), decay = static_cast<T>(now.weight_decay);
-  const T momentum = static_cast<T>(now.momentum), gain = static_cast<T>(now.gain);
-  update_rows<T, 5>({&call.in(0), &call.in(1), &call.in(2), &call.out(0), &call.out(1)},
-                    [=](const auto& row, Size n, const auto& place) {
-                      const T *p = row[0], *g = row[1], *b = row[2];
-                      T *new_p = row[3], *new_b = row[4];
-                      ELEMENTS_ARE_INDEPENDENT
-                      for (Size i = 0; i < n; ++i) {
-                        const T value = p[place(i, 0)];
-                        const T gradient = g[place(i, 1)] + decay * value;
-                        const T moved = momentum * b[place(i, 2)] + gain * gradient;
-                        new_b[place(i, 4)] = moved;
-                        new_p[place(i, 3)] = value - rate * moved;
-                      }
-                    });
+  const T rate = static_cast<T>(now.rate), l2 = static_cast<T>(now.decay);
+  const T momentum = static_cast<T>(now.momentum);
+  const T gain = static_cast<T>(now.t == 1 ? 1 : 1 - now.dampening);
+  update_each<T, with_momentum>(call, [=](T& value, T g, auto& m) {
+    const T gradient = g + l2 * value;
+    T direction = gradient;
+    if constexpr (with_momentum) {
+      m[0] = momentum * m[0] + gain * gradient;
+      direction = nesterov ? gradient + momentum * m[0] : m[0];
+    }
+    value = value - rate * direction;
+  });
 }
 
 template <class T>
 void adam_kernel(const Call& call) {
   const auto& now = call.get<AdamStep>();
-  const T rate = static_cast<T>(now.rate), epsilon = static_cast<T>(now.epsilon);
-  const T beta2 = static_cast<T>(now.beta2);
+  const T rate = static_cast<T>(now.rate / (1 - std::pow(now.beta1, now.t)));
+  const T correction = static_cast<T>(1 / std::sqrt(1 - std::pow(now.beta2, now.t)));
+  const T beta2 = static_cast<T>(now.beta2), epsilon = static_cast<T>(now.epsilon);
   const T gain1 = static_cast<T>(1 - now.beta1), gain2 = static_cast<T>(1 - now.beta2);
-  const T correction = static_cast<T>(now.root_correction);
-  const T l2 = static_cast<T>(now.l2), shrink = static_cast<T>(now.shrink);
-  update_rows<T, 7>(
-      {&call.in(0), &call.in(1), &call.in(2), &call.in(3), &call.out(0), &call.out(1), &call.out(2)},
-      [=](const auto& row, Size n, const auto& place) {
-        const T *p = row[0], *g = row[1], *m = row[2], *v = row[3];
-        T *new_p = row[4], *new_m = row[5], *new_v = row[6];
-        ELEMENTS_ARE_INDEPENDENT
-        for (Size i = 0; i < n; ++i) {
-          const T value = p[place(i, 0)];
-          const T gradient = g[place(i, 1)] + l2 * value;
-          const T first = m[place(i, 2)] + gain1 * (gradient - m[place(i, 2)]);
-          const T second = beta2 * v[place(i, 3)] + gain2 * gradient * gradient;
-          new_m[place(i, 5)] = first;
-          new_v[place(i, 6)] = second;
-          new_p[place(i, 4)] = shrink * value - rate * first / (std::sqrt(second) * correction + epsilon);
-        }
-      });
+  const T l2 = static_cast<T>(now.decoupled ? 0 : now.decay);
+  const T shrink = static_cast<T>(now.decoupled ? 1 - now.rate * now.decay : 1);
+  update_each<T, 2>(call, [=](T& value, T g, auto& m) {
+    const T gradient = g + l2 * value;
+    m[0] = m[0] + gain1 * (gradient - m[0]);
+    m[1] = beta2 * m[1] + gain2 * gradient * gradient;
+    value = shrink * value - rate * m[0] / (std::sqrt(m[1]) * correction + epsilon);
+  });
+}
+
+template <class T, bool centered, bool with_momentum>
+void rmsprop_kernel(const Call& call) {
+  const auto& now = call.get<RmspropStep>();
+  const T rate = static_cast<T>(now.rate), epsilon = static_cast<T>(now.epsilon);
+  const T stays = static_cast<T>(now.alpha), gain = static_cast<T>(1 - now.alpha);
+  const T momentum = static_cast<T>(now.momentum), l2 = static_cast<T>(now.decay);
+  update_each<T, 1 + centered + with_momentum>(call, [=](T& value, T g, auto& m) {
+    const T gradient = g + l2 * value;
+    m[0] = stays * m[0] + gain * gradient * gradient;
+    T variance = m[0];
+    if constexpr (centered) {
+      m[1] = m[1] + gain * (gradient - m[1]);
+      variance = m[0] - m[1] * m[1];
+      // Rounding may leave it a little below 0; a NaN stays one.
+      variance = variance < 0 ? T{0} : variance;
+    }
+    T direction = gradient / (std::sqrt(variance) + epsilon);
+    if constexpr (with_momentum) {
+      T& velocity = m[1 + centered];
+      velocity = momentum * velocity + direction;
+      direction = velocity;
+    }
+    value = value - rate * direction;
+  });
+}
+
+template <class T>
+void adagrad_kernel(const Call& call) {
+  const auto& now = call.get<AdagradStep>();
+  const T rate = static_cast<T>(now.rate / (1 + (now.t - 1) * now.rate_decay));
+  const T start = static_cast<T>(now.t == 1 ? now.initial_sum : 0);
+  const T epsilon = static_cast<T>(now.epsilon), l2 = static_cast<T>(now.decay);
+  update_each<T, 1>(call, [=](T& value, T g, auto& m) {
+    const T gradient = g + l2 * value;
+    m[0] = start + m[0] + gradient * gradient;
+    value = value - rate * gradient / (std::sqrt(m[0]) + epsilon);
+  });
+}
+
+template <class T>
+void lion_kernel(const Call& call) {
+  const auto& now = call.get<LionStep>();
+  const T rate = static_cast<T>(now.rate), shrink = static_cast<T>(1 - now.rate * now.decay);
+  const T beta1 = static_cast<T>(now.beta1), beta2 = static_cast<T>(now.beta2);
+  const T gain1 = static_cast<T>(1 - now.beta1), gain2 = static_cast<T>(1 - now.beta2);
+  update_each<T, 1>(call, [=](T& value, T g, auto& m) {
+    const T mixed = beta1 * m[0] + gain1 * g;
+    const T sign = mixed > 0 ? T{1} : mixed < 0 ? T{-1} : mixed;  // a NaN stays one
+    value = shrink * value - rate * sign;
+    m[0] = beta2 * m[0] + gain2 * g;
+  });
 }
 
 /// total = f(total, x) over all elements.
@@ -142,9 +181,16 @@ void largest_magnitude_kernel(const Call& call) {
 
 }  // namespace
 
-const KernelSet sgd = {sgd_kernel<float>, sgd_kernel<double>};
-const KernelSet sgd_momentum = {sgd_momentum_kernel<float>, sgd_momentum_kernel<double>};
+const KernelSet sgd[3] = {{sgd_kernel<float, false, false>, sgd_kernel<double, false, false>},
+                          {sgd_kernel<float, true, false>, sgd_kernel<double, true, false>},
+                          {sgd_kernel<float, true, true>, sgd_kernel<double, true, true>}};
 const KernelSet adam = {adam_kernel<float>, adam_kernel<double>};
+const KernelSet rmsprop[2][2] = {{{rmsprop_kernel<float, false, false>, rmsprop_kernel<double, false, false>},
+                                  {rmsprop_kernel<float, false, true>, rmsprop_kernel<double, false, true>}},
+                                 {{rmsprop_kernel<float, true, false>, rmsprop_kernel<double, true, false>},
+                                  {rmsprop_kernel<float, true, true>, rmsprop_kernel<double, true, true>}}};
+const KernelSet adagrad = {adagrad_kernel<float>, adagrad_kernel<double>};
+const KernelSet lion = {lion_kernel<float>, lion_kernel<double>};
 const KernelSet sum_of_squares = {sum_of_squares_kernel<float>, sum_of_squares_kernel<double>};
 const KernelSet scaled_sum_of_squares = {scaled_sum_of_squares_kernel<float>,
                                          scaled_sum_of_squares_kernel<double>};

@@ -1,6 +1,9 @@
-// One update of one parameter, in one pass. The outputs may be the inputs themselves, for the same shape and
-// strides.
+// One update of one parameter, in one pass: (p, g, moments ...) -> (p, moments ...). The outputs may be the
+// inputs themselves, for the same shape and strides. Figures are the options of regard/optim/methods.hpp,
+// where the formulas stand; t is the number of the parameter's step, from 1.
 #pragma once
+
+#include <cstdint>
 
 #include "kernels/attribute_text.hpp"
 #include "kernels/call.hpp"
@@ -8,29 +11,49 @@
 namespace regard::kernels {
 
 struct SgdStep {
-  double rate = 0;
-  double momentum = 0;
-  double gain = 1;  ///< of the new gradient in the momentum: 1 - dampening, and 1 at the first step
-  double weight_decay = 0;
+  double rate, t, momentum, dampening, decay;
 };
-inline std::string to_text(const SgdStep& at) { return named_number("rate", at.rate); }
-/// (p, g) -> p.
-extern const KernelSet sgd;
-/// (p, g, momentum) -> (p, momentum).
-extern const KernelSet sgd_momentum;
+/// Without momentum; with it (one moment); Nesterov's.
+extern const KernelSet sgd[3];
 
 struct AdamStep {
-  double rate = 0;  ///< divided by the first moment's correction 1 - beta1^t
-  double beta1 = 0;
-  double beta2 = 0;
-  double epsilon = 0;
-  double root_correction = 1;  ///< 1 / sqrt(1 - beta2^t)
-  double l2 = 0;               ///< times p, added to g
-  double shrink = 1;           ///< of p, before the update: decoupled decay
+  double rate, t, beta1, beta2, epsilon, decay;
+  bool decoupled;  ///< decay multiplies p, in place of adding to g
 };
-inline std::string to_text(const AdamStep& at) { return named_number("rate", at.rate); }
-/// (p, g, m, v) -> (p, m, v).
+/// Moments: m, v.
 extern const KernelSet adam;
+
+struct RmspropStep {
+  double rate, alpha, epsilon, momentum, decay;
+};
+/// [centered][with momentum]. Moments: v; m if centered; the momentum if there is one.
+extern const KernelSet rmsprop[2][2];
+
+struct AdagradStep {
+  double rate, t, rate_decay, initial_sum, epsilon, decay;
+};
+/// Moment: v.
+extern const KernelSet adagrad;
+
+struct LionStep {
+  double rate, beta1, beta2, decay;
+};
+/// Moment: m.
+extern const KernelSet lion;
+
+struct MuonStep {
+  double rate, momentum, a, b, c, epsilon, decay;
+  std::int8_t iterations;
+  bool nesterov, as_adam;
+};
+/// Matrices only. Moment: the momentum.
+extern const KernelSet muon;
+
+/// Of all of them.
+template <class Step>
+auto to_text(const Step& at) -> decltype(named_number("rate", at.rate)) {
+  return named_number("rate", at.rate);
+}
 
 /// (x) -> Σ x², float64 [] whatever x's dtype. Dispatched on the input.
 extern const KernelSet sum_of_squares;

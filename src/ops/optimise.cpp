@@ -1,16 +1,12 @@
 #include "ops/optimise.hpp"
 
-#include <array>
+#include <utility>
 
 #include "autograd/apply.hpp"
 #include "autograd/node.hpp"
 
 namespace regard::detail {
 namespace {
-
-const Op sgd_op = {"sgd", kernels::sgd};
-const Op sgd_momentum_op = {"sgd_momentum", kernels::sgd_momentum};
-const Op adam_op = {"adam", kernels::adam};
 
 Op fold(const char* name, const kernels::KernelSet& kernels) {
   return {name, kernels, {}, nullptr, false, DispatchOn::first_input};
@@ -24,24 +20,6 @@ Tensor target_of(const Tensor& x) {
   return is_sole_owner(x) && x.is_contiguous() ? x : empty(x.shape(), x.dtype());
 }
 
-// op(value, gradient, moments ...) -> (value, moments ...)
-template <std::size_t moment_count>
-void update(const Op& op, const Attributes& attributes, Parameter& parameter, Tensor* moments) {
-  Tensor& value = Access::cell(parameter)->value;
-  std::array<Tensor, 1 + moment_count> outputs;
-  outputs[0] = target_of(value);
-  for (std::size_t i = 0; i < moment_count; ++i) {
-    if (!moments[i].defined()) moments[i] = zeros(value.shape(), value.dtype());
-    outputs[1 + i] = target_of(moments[i]);
-  }
-  std::array<Tensor, 2 + moment_count> inputs = {value, parameter.gradient()};
-  for (std::size_t i = 0; i < moment_count; ++i) inputs[2 + i] = moments[i];
-  execute(op, inputs.data(), static_cast<int>(inputs.size()), outputs.data(),
-          static_cast<int>(outputs.size()), attributes);
-  value = std::move(outputs[0]);
-  for (std::size_t i = 0; i < moment_count; ++i) moments[i] = std::move(outputs[1 + i]);
-}
-
 double run(const Op& op, const Tensor& x, const Attributes& attributes = {}) {
   Tensor result = empty({}, float64);
   execute(op, &x, 1, &result, 1, attributes);
@@ -50,16 +28,21 @@ double run(const Op& op, const Tensor& x, const Attributes& attributes = {}) {
 
 }  // namespace
 
-void update_by_sgd(Parameter& parameter, const kernels::SgdStep& step) {
-  update<0>(sgd_op, step, parameter, nullptr);
-}
+void run_update(const char* name, const Update& update, Parameter& parameter, Tensor (&moments)[3]) {
+  Tensor* changing[4] = {&Access::cell(parameter)->value};
+  int count = 1;
+  for (int i = 0; i < 3; ++i)
+    if (update.uses[i]) changing[count++] = &moments[i];
 
-void update_by_momentum(Parameter& parameter, Tensor& momentum, const kernels::SgdStep& step) {
-  update<1>(sgd_momentum_op, step, parameter, &momentum);
-}
-
-void update_by_adam(Parameter& parameter, Tensor* moments, const kernels::AdamStep& step) {
-  update<2>(adam_op, step, parameter, moments);
+  Tensor inputs[5], outputs[4];
+  for (int i = 0; i < count; ++i) {
+    if (!changing[i]->defined()) *changing[i] = zeros(parameter.shape(), parameter.dtype());
+    outputs[i] = target_of(*changing[i]);  // before there is another handle
+    inputs[i == 0 ? 0 : 1 + i] = *changing[i];
+  }
+  inputs[1] = parameter.gradient();
+  execute({name, update.kernels}, inputs, count + 1, outputs, count, update.step);
+  for (int i = 0; i < count; ++i) *changing[i] = std::move(outputs[i]);
 }
 
 double sum_of_squares(const Tensor& x) {

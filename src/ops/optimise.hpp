@@ -3,18 +3,22 @@
 
 #include <regard/autograd.hpp>
 
+#include "autograd/op.hpp"
 #include "kernels/optimise.hpp"
 
 namespace regard::detail {
 
-// An update overwrites the parameter's value and the moments where theirs is the only handle to the numbers,
-// so that what a graph saw stays as it was, and replaces them otherwise. A moment that is not defined yet
-// starts at 0. The parameter must have a gradient.
+/// One update: the kernel, its figures, and which of the moments it has.
+struct Update {
+  const kernels::KernelSet& kernels;
+  Attributes step;
+  bool uses[3];
+};
 
-void update_by_sgd(Parameter& parameter, const kernels::SgdStep& step);
-void update_by_momentum(Parameter& parameter, Tensor& momentum, const kernels::SgdStep& step);
-/// moments: first and second.
-void update_by_adam(Parameter& parameter, Tensor* moments, const kernels::AdamStep& step);
+/// Overwrites the parameter's value and the moments where theirs is the only handle to the numbers, so that
+/// what a graph saw stays as it was, and replaces them otherwise. A moment that is not defined yet starts at
+/// 0. The parameter must have a gradient.
+void run_update(const char* name, const Update& update, Parameter& parameter, Tensor (&moments)[3]);
 
 /// Σ x².
 double sum_of_squares(const Tensor& x);
