@@ -187,29 +187,21 @@ int main(int argc, char** argv) {
   return lesson.run([&] {
     lesson.say(
         "Let q and k hold d_k independent numbers with mean 0 and variance 1. Then q·k is a sum of d_k terms "
-        "of "
-        "variance 1, so its standard deviation is √d_k. What becomes of a softmax over N such scores, and of "
-        "the "
-        "gradient on its way back?",
+        "of variance 1, so its standard deviation is √d_k. What becomes of a softmax over N such scores, and "
+        "of the gradient on its way back?",
         "Cho q và k gồm d_k số độc lập, trung bình 0, phương sai 1. Khi đó q·k là tổng của d_k số hạng có "
-        "phương "
-        "sai 1, nên độ lệch chuẩn là √d_k. Softmax trên N score như vậy sẽ ra sao, và gradient trên đường "
-        "quay về "
-        "sẽ ra sao?");
+        "phương sai 1, nên độ lệch chuẩn là √d_k. Softmax trên N score như vậy sẽ ra sao, và gradient trên "
+        "đường quay về sẽ ra sao?");
     lesson.formula("dS = J·dP,   J = diag(p) - p·pᵀ");
     lesson.look_for(
         "with factor 1, ‖J‖ falls as the head gets wider, so W_Q and W_K are hardly told anything. A row is "
-        "silent when "
-        "less than a hundredth of dP comes through: it has made up its mind by chance. With 1/√d_k nothing "
-        "depends on "
-        "the width. More keys make rows flatter, which no factor mends: the average key has 1/N.",
+        "silent when less than a hundredth of dP comes through: it has made up its mind by chance. With "
+        "1/√d_k nothing depends on the width. More keys make rows flatter, which no factor mends: the "
+        "average key has 1/N.",
         "ở các dòng hệ số 1, head càng rộng thì ‖J‖ càng nhỏ, nên W_Q và W_K hầu như không học được gì. Một "
-        "hàng gọi "
-        "là im lặng khi chưa tới một phần trăm của dP đi qua được: nó đã \"quyết\" một cách ngẫu nhiên trước "
-        "khi học. "
-        "Với 1/√d_k thì không còn gì phụ thuộc vào độ rộng. Thêm key thì hàng phẳng hơn, và hệ số không sửa "
-        "được điều "
-        "đó: trung bình mỗi key chỉ có 1/N.");
+        "hàng gọi là im lặng khi chưa tới một phần trăm của dP đi qua được: nó đã \"quyết\" một cách ngẫu "
+        "nhiên trước khi học. Với 1/√d_k thì không còn gì phụ thuộc vào độ rộng. Thêm key thì hàng phẳng "
+        "hơn, và hệ số không sửa được điều đó: trung bình mỗi key chỉ có 1/N.");
 
     std::vector<Pair> ten, more;
     for (Size width = 1; width <= 1024; width *= 2) ten.push_back(measure(10, width));
@@ -224,22 +216,18 @@ int main(int argc, char** argv) {
     lesson.heading("What is often said of d_k = 512", "Điều thường được nói về d_k = 512");
     const Row& wide = ten[9].plain;
     const double deviation = std::sqrt(wide.variance);
-    lesson.say(fmt::format("The course says: scores of about 22, and one token takes 99.9 % of the "
-                           "attention. Measured for ten "
-                           "keys: the scores do have a standard deviation of {:.1f}, but the largest weight "
-                           "is {:.3f} on average. "
-                           "It is 0.999 or more in {:.0f} % of the rows: that is the typical row, but not "
-                           "the mean, since in the "
-                           "others the second best score is close enough to keep a share.",
-                           deviation, wide.largest, 100 * wide.certain),
-               fmt::format("Khóa học nói: score cỡ 22, và một token chiếm 99.9 % attention. Đo với mười key: "
-                           "độ lệch chuẩn của "
-                           "score đúng là {:.1f}, nhưng trọng số lớn nhất trung bình là {:.3f}. Nó đạt 0.999 "
-                           "trở lên ở {:.0f} % số "
-                           "hàng: 99.9 % là hàng điển hình chứ không phải trung bình, vì ở các hàng còn lại "
-                           "score đứng nhì đủ gần "
-                           "để giữ lại một phần.",
-                           deviation, wide.largest, 100 * wide.certain));
+    lesson.say(
+        fmt::format(
+            "The course says: scores of about 22, and one token takes 99.9 % of the attention. Measured for "
+            "ten keys: the scores do have a standard deviation of {:.1f}, but the largest weight is {:.3f} "
+            "on average. It is 0.999 or more in {:.0f} % of the rows: that is the typical row, but not the "
+            "mean, since in the others the second best score is close enough to keep a share.",
+            deviation, wide.largest, 100 * wide.certain),
+        fmt::format("Khóa học nói: score cỡ 22, và một token chiếm 99.9 % attention. Đo với mười key: độ "
+                    "lệch chuẩn của score đúng là {:.1f}, nhưng trọng số lớn nhất trung bình là {:.3f}. Nó "
+                    "đạt 0.999 trở lên ở {:.0f} % số hàng: 99.9 % là hàng điển hình chứ không phải trung "
+                    "bình, vì ở các hàng còn lại score đứng nhì đủ gần để giữ lại một phần.",
+                    deviation, wide.largest, 100 * wide.certain));
 
     lesson.heading("What is claimed", "Các khẳng định");
     std::vector<Pair> all = ten;

@@ -109,15 +109,12 @@ void parity(Lesson& lesson, const CourseSelfAttention& course, const Tensor& X) 
   lesson.heading("The check with PyTorch", "Đối chiếu với PyTorch");
   lesson.say(
       "Seed 42 again, X drawn first, then W_q, W_k, W_v. The columns are largest differences between the "
-      "class and: "
-      "nn::SelfAttention with the same weights, which goes another way (a typed mask, masked products); one "
-      "row of "
-      "PyTorch's scaled_dot_product_attention; the layer again, in dX, dW_q, dW_k, dW_v of sum(output · "
-      "upstream).",
+      "class and: nn::SelfAttention with the same weights, which goes another way (a typed mask, masked "
+      "products); one row of PyTorch's scaled_dot_product_attention; the layer again, in dX, dW_q, dW_k, "
+      "dW_v of sum(output · upstream).",
       "Lại seed 42, rút X trước, rồi W_q, W_k, W_v. Mỗi cột là sai khác lớn nhất giữa class và: "
-      "nn::SelfAttention "
-      "cùng trọng số, vốn tính theo đường khác (mặt nạ có kiểu, tích có mặt nạ); một hàng của "
-      "scaled_dot_product_attention trong PyTorch; lại nn::SelfAttention, ở dX, dW_q, dW_k, dW_v của "
+      "nn::SelfAttention cùng trọng số, vốn tính theo đường khác (mặt nạ có kiểu, tích có mặt nạ); một hàng "
+      "của scaled_dot_product_attention trong PyTorch; lại nn::SelfAttention, ở dX, dW_q, dW_k, dW_v của "
       "sum(output · upstream).");
   Table table({"dtype", "causal", "nn::SelfAttention", "PyTorch", lesson.pick("gradients", "gradient")});
   std::vector<Parity> all;
@@ -158,11 +155,9 @@ void check_class(Lesson& lesson, const CourseSelfAttention& course, const Tensor
   lesson.heading("Beyond the course: its class can be trained", "Xa hơn khóa học: class này huấn luyện được");
   lesson.say(
       "The course stops at the forward pass. This class is made of operations that know their gradients, so "
-      "it has "
-      "gradients too, and difference quotients of its output agree with them:",
+      "it has gradients too, and difference quotients of its output agree with them:",
       "Khóa học dừng ở lượt đi tới. Class này ghép từ các phép toán biết gradient của chính mình, nên nó "
-      "cũng có "
-      "gradient, và sai phân của đầu ra cho kết quả như vậy:");
+      "cũng có gradient, và sai phân của đầu ra cho kết quả như vậy:");
   GradientCheckOptions options;
   options.names = {"X", "W_q", "W_k", "W_v"};
   const GradientReport report =
@@ -186,11 +181,9 @@ int main(int argc, char** argv) {
       argc, argv,
       {"SelfAttention [B, N, D], checked against PyTorch", "SelfAttention [B, N, D], đối chiếu với PyTorch"},
       {"The course's class in plain operations (course_self_attention.hpp, under 80 lines), against the "
-       "course's "
-       "own printout, against PyTorch and against the layer that regard ships.",
+       "course's own printout, against PyTorch and against the layer that regard ships.",
        "Class của khóa học viết bằng các phép toán cơ bản (course_self_attention.hpp, dưới 80 dòng), đối "
-       "chiếu với "
-       "số khóa học in ra, với PyTorch và với layer có sẵn của regard."});
+       "chiếu với số khóa học in ra, với PyTorch và với layer có sẵn của regard."});
   return lesson.run([&] {
     class_test(lesson);
     NumpyRng rng = Rng::numpy(42);

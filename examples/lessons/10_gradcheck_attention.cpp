@@ -98,11 +98,9 @@ void three_ways(Lesson& lesson, const Course& course) {
   lesson.heading("Three ways to the same gradient", "Ba con đường tới cùng một gradient");
   lesson.say(
       "The course's three tokens, causal, L = sum(output · upstream). The closed form is what one derives by "
-      "hand; the "
-      "tape is what backward does; differences know nothing of either.",
+      "hand; the tape is what backward does; differences know nothing of either.",
       "Ba token của khóa học, có causal mask, L = sum(output · upstream). Công thức là thứ ta suy ra bằng "
-      "tay; tape là "
-      "thứ backward làm; sai phân không biết gì về cả hai.");
+      "tay; tape là thứ backward làm; sai phân không biết gì về cả hai.");
   lesson.formula("dV = Pᵀ·dO    dP = dO·Vᵀ    dS = P∘(dP - Σ P∘dP)    dQ = dS·K/√d_k    dK = dSᵀ·Q/√d_k");
   lesson.formula("dW_Q = Xᵀ·dQ    dW_K = Xᵀ·dK    dW_V = Xᵀ·dV    dX = dQ·W_Qᵀ + dK·W_Kᵀ + dV·W_Vᵀ");
   const Tensors closed = by_closed_form(course), tape = by_tape(course),
@@ -164,12 +162,11 @@ void the_step(Lesson& lesson, const Course& course) {
   lesson.look_for(
       "two arms. At the top (in the picture: on the right) the step is too coarse: the error of a central "
       "difference falls as h², two decades for one. At the bottom digits run out: f(x + h) and f(x - h) "
-      "agree in all but the last, and the error "
-      "grows as 1/h. The best step lies between; the check looks for it instead of guessing.",
+      "agree in all but the last, and the error grows as 1/h. The best step lies between; the check looks "
+      "for it instead of guessing.",
       "hai nhánh. Ở trên (trong hình: bên phải), bước quá thô: sai số của sai phân trung tâm giảm theo h², h "
       "giảm một bậc thì sai số giảm hai bậc. Ở dưới, hết chữ số: f(x + h) và f(x - h) chỉ khác nhau ở chữ số "
-      "cuối, và sai số tăng theo "
-      "1/h. Bước tốt nhất nằm giữa; phép kiểm tra tự tìm nó thay vì đoán.");
+      "cuối, và sai số tăng theo 1/h. Bước tốt nhất nằm giữa; phép kiểm tra tự tìm nó thay vì đoán.");
   for (const DType dtype : {float64, float32}) {
     const GradientFinding finding = check_course(course, dtype).findings[1];  // W_Q
     if (dtype == float64) lesson.print(lines_of(study::v_curve_text(finding)));
@@ -237,11 +234,9 @@ void verdicts(Lesson& lesson, const Course& course) {
   lesson.heading("What a check can say", "Một phép kiểm tra nói được gì");
   lesson.say(
       "\"Wrong\" is the last of seven verdicts. The others keep one from hunting a mistake that is none, or "
-      "from trusting "
-      "a check that checked nothing.",
+      "from trusting a check that checked nothing.",
       "\"wrong\" là kết luận cuối trong bảy kết luận. Các kết luận kia giúp ta khỏi săn một lỗi không có "
-      "thật, hay tin "
-      "một phép kiểm tra chưa kiểm tra gì.");
+      "thật, hay tin một phép kiểm tra chưa kiểm tra gì.");
   Rng rng(3);
   Table table({lesson.pick("function", "hàm"), lesson.pick("verdict", "kết luận")});
   int as_expected = 0;
@@ -284,11 +279,9 @@ void planted(Lesson& lesson, const Course& course) {
   lesson.heading("A mistake is planted, and found", "Cài một lỗi, rồi tìm ra nó");
   lesson.say(
       "A softmax of our own has a rule without the term Σ P∘dP. Its values are right, so no test of values "
-      "sees it. "
-      "First the whole of attention is checked:",
+      "sees it. First the whole of attention is checked:",
       "Một softmax tự viết có quy tắc gradient thiếu số hạng Σ P∘dP. Giá trị của nó vẫn đúng nên không phép "
-      "thử "
-      "giá trị nào thấy được. Trước hết kiểm tra cả attention:");
+      "thử giá trị nào thấy được. Trước hết kiểm tra cả attention:");
   GradientCheckOptions options;
   options.names = input_names;
   const GradientReport whole = check_gradients(attend_in_steps, course.inputs(), options);
@@ -337,8 +330,7 @@ int main(int argc, char** argv) {
                 {"Attention's gradients by hand, by the tape and by differences; what a check says, and how "
                  "it finds a mistake.",
                  "Gradient của attention tính bằng tay, bằng tape và bằng sai phân; một phép kiểm tra nói "
-                 "gì, và nó tìm ra lỗi "
-                 "thế nào."});
+                 "gì, và nó tìm ra lỗi thế nào."});
   return lesson.run([&] {
     const Course course;
     three_ways(lesson, course);

@@ -102,11 +102,9 @@ void naive_and_shifted(Lesson& lesson) {
   lesson.formula("exp(x) / Σ exp(x) = exp(x - m) / Σ exp(x - m),   m = max x");
   lesson.look_for(
       "∞/∞ at the upper end, 0/0 at the lower: both are NaN. Shifted, the largest term is exp(0) = 1, so "
-      "nothing "
-      "overflows and the sum is at least 1.",
+      "nothing overflows and the sum is at least 1.",
       "∞/∞ ở đầu trên, 0/0 ở đầu dưới: cả hai đều là NaN. Sau khi trừ, số hạng lớn nhất là exp(0) = 1 nên "
-      "không "
-      "gì tràn được và tổng ít nhất bằng 1.");
+      "không gì tràn được và tổng ít nhất bằng 1.");
   const std::vector<std::pair<std::string, Tensor>> rows = {{"1 2 3", tensor({1, 2, 3})},
                                                             {"98 99 100", tensor({98, 99, 100})},
                                                             {"-202 -201 -200", tensor({-202, -201, -200})},
@@ -178,22 +176,18 @@ void three_ways(Lesson& lesson) {
   lesson.heading("-1e9, -∞ or a typed mask", "-1e9, -∞ hay mặt nạ có kiểu");
   lesson.say(
       "Scores 1 2 3; dP = 1 2 4. In the first rows the last key is hidden, in the others all three are: a "
-      "query that "
-      "stands in padding, say. regard's typed mask does not add anything; it leaves the hidden keys out.",
+      "query that stands in padding, say. regard's typed mask does not add anything; it leaves the hidden "
+      "keys out.",
       "Score 1 2 3; dP = 1 2 4. Ở các hàng đầu, key cuối bị che; ở các hàng sau, cả ba đều bị che: chẳng hạn "
-      "một query "
-      "nằm trong phần padding. Mặt nạ có kiểu của regard không cộng gì cả; nó bỏ hẳn các key bị che.");
+      "một query nằm trong phần padding. Mặt nạ có kiểu của regard không cộng gì cả; nó bỏ hẳn các key bị "
+      "che.");
   lesson.look_for(
       "a hidden last key: no difference. An empty row: -1e9 shows what it should hide. In float32 the score "
-      "drowns "
-      "(numbers near 1e9 lie 64 apart), the row is uniform; in float64 it does not, and the weights are "
-      "those "
-      "without a mask, gradient included. -∞ gives NaN. Only the mask gives nothing.",
+      "drowns (numbers near 1e9 lie 64 apart), the row is uniform; in float64 it does not, and the weights "
+      "are those without a mask, gradient included. -∞ gives NaN. Only the mask gives nothing.",
       "che key cuối: ba cách như nhau. Hàng rỗng: -1e9 để lộ thứ lẽ ra phải che. Trong float32, score bị "
-      "nuốt "
-      "mất (các số gần 1e9 cách nhau 64) nên hàng thành đều; trong float64 thì không, và trọng số đúng bằng "
-      "khi "
-      "không có mặt nạ, kể cả gradient. -∞ cho NaN. Chỉ mặt nạ có kiểu mới cho ra không.");
+      "nuốt mất (các số gần 1e9 cách nhau 64) nên hàng thành đều; trong float64 thì không, và trọng số đúng "
+      "bằng khi không có mặt nạ, kể cả gradient. -∞ cho NaN. Chỉ mặt nạ có kiểu mới cho ra không.");
   const Tensor some = tensor({1, 1, 0}, boolean), nothing = tensor({0, 0, 0}, boolean);
   Table table(
       {"dtype", lesson.pick("visible", "thấy được"), lesson.pick("hidden by", "che bằng"), "P", "dS"});
@@ -265,11 +259,9 @@ void what_hides_behind(Lesson& lesson) {
   lesson.heading("A weight of 0 does not hide a NaN", "Trọng số 0 không che được NaN");
   lesson.say(
       "Padding may hold anything, NaN too. Hidden with -1e9 its weight is exactly 0, but the product with V "
-      "still "
-      "multiplies: 0·NaN = NaN. attention() with a mask does not read what is hidden.",
+      "still multiplies: 0·NaN = NaN. attention() with a mask does not read what is hidden.",
       "Phần padding có thể chứa bất cứ gì, kể cả NaN. Che bằng -1e9 thì trọng số đúng bằng 0, nhưng phép "
-      "nhân với V vẫn "
-      "nhân: 0·NaN = NaN. attention() có mặt nạ thì không đọc phần bị che.");
+      "nhân với V vẫn nhân: 0·NaN = NaN. attention() có mặt nạ thì không đọc phần bị che.");
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Tensor query = tensor({{1, 0}}), key = tensor({{1, 0}, {0, 1}, {1, 1}}),
                value = tensor({{1, 2}, {3, 4}, {nan, nan}});
