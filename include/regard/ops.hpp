@@ -215,6 +215,24 @@ struct Slice {
 [[nodiscard]] Tensor slice(const Tensor& x, int axis, const Slice& range);
 /// One index along an axis, which is dropped; negative counts from the end. ValueError when out of range. A view.
 [[nodiscard]] Tensor select(const Tensor& x, int axis, Size index);
+/// So many places before and after an axis.
+struct Padding {
+  Size before = 0, after = 0;
+};
+/// x with `value` around it: one Padding per axis (NumPy's pad with a constant). The gradient is dy at x's places.
+/// ShapeError for another number of widths, ValueError for a negative one.
+[[nodiscard]] Tensor pad(const Tensor& x, const std::vector<Padding>& widths, double value = 0);
+/// The named axes from the last to the first (NumPy's flip). A view.
+[[nodiscard]] Tensor flip(const Tensor& x, const Axes& axes);
+/// Moves the elements `shift` places towards the end of an axis; what leaves it enters at the start (NumPy's roll). The
+/// gradient is rolled back.
+[[nodiscard]] Tensor roll(const Tensor& x, Size shift, int axis);
+/// The whole of x, so many times one after another along each axis (NumPy's and PyTorch's tile, PyTorch's repeat). The
+/// shorter of repeats and shape gets ones in front. The gradient adds up what came from one element. ValueError for a
+/// negative number.
+[[nodiscard]] Tensor tile(const Tensor& x, const Sizes& repeats);
+/// Each element of an axis so many times in a row (PyTorch's repeat_interleave, NumPy's repeat). Otherwise as tile.
+[[nodiscard]] Tensor repeat_interleave(const Tensor& x, Size repeats, int axis);
 /// The upper triangle of the last two axes, where column - row >= diagonal; the rest is 0. ShapeError below rank 2.
 [[nodiscard]] Tensor triu(const Tensor& x, Size diagonal = 0);
 /// The lower triangle of the last two axes, where column - row <= diagonal; the rest is 0. ShapeError below rank 2.

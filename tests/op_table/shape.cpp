@@ -5,7 +5,7 @@ namespace regard::test {
 namespace {
 
 using Call = Tensor (*)(Inputs);
-using Twin = Plain (*)(PlainInputs);
+using Twin = std::function<Plain(PlainInputs)>;
 
 /// Numbers only move: the twin has the same bits, in every dtype.
 Row& moving(Rows& rows, const char* name, Call call, Twin twin, Samples samples, Misuses misuses) {
@@ -200,6 +200,69 @@ void add_parts(Rows& rows) {
   // clang-format on
 }
 
+/// The axis at another extent, whose element i is element place(i) of x.
+template <class Place>
+Plain placed(const Plain& x, int axis, Size extent, Place place) {
+  Shape shape = x.shape;
+  shape[axis] = extent;
+  return fill(shape, [&](const Index& at) { return x.at(with(at, axis, place(at[static_cast<std::size_t>(axis)]))); });
+}
+
+Plain padded(const Plain& x, const std::vector<Padding>& widths, double value) {
+  Shape shape = x.shape;
+  for (int i = 0; i < shape.rank(); ++i)
+    shape[i] += widths[static_cast<std::size_t>(i)].before + widths[static_cast<std::size_t>(i)].after;
+  Plain out(shape, value);
+  for_each_index(x.shape, [&](const Index& from) {
+    Index to = from;
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += widths[i].before;
+    out.at(to) = x.at(from);
+  });
+  return out;
+}
+
+void add_copies(Rows& rows) {
+  // clang-format off
+  moving(rows, "pad", [](Inputs x) { return pad(x[0], {{1, 2}, {0, 3}}); }, [](PlainInputs x) { return padded(x[0], {{1, 2}, {0, 3}}, 0); }, of_rank_2(),
+         {misuse<ShapeError>([] { return pad(ones({2, 3}), {{1, 1}}); }, "expected widths {before, after} for each axis of [2, 3], got 1"),
+          misuse<ValueError>([] { return pad(ones({2}), {{-1, 1}}); }, "axis 0 of [2] cannot get -1 before and 1 after it"),
+          misuse<ValueError>([] { return pad(ones({2}), {{INT64_MAX, 1}}); }, "cannot get")});
+  moving(rows, "pad with a number", [](Inputs x) { return pad(x[0], {{0, 1}, {2, 0}, {1, 1}}, -7); }, [](PlainInputs x) { return padded(x[0], {{0, 1}, {2, 0}, {1, 1}}, -7); }, of_rank_3(),
+         {misuse<DTypeError>([] { return pad(ones({2}, int64), {{1, 1}}, 0.5); }, "0.5 is no whole number"),
+          misuse<GraphError>([] { return pad(Tensor(), {}, 1); }, "empty")});
+  moving(rows, "flip", [](Inputs x) { return flip(x[0], {-1, 0}); }, [](PlainInputs x) { const Size n = x[0].shape[0], m = x[0].shape[2]; return stepped(stepped(x[0], 0, n - 1, -1, n), 2, m - 1, -1, m); }, of_rank_3(),
+         {misuse<ShapeError>([] { return flip(ones({2, 3}), {2}); }, "flip: axis 2 is out of range"),
+          misuse<ShapeError>([] { return flip(ones({2, 3}), {0, -2}); }, "named 2 times")});
+  moving(rows, "roll", [](Inputs x) { return roll(x[0], 2, -1); }, [](PlainInputs x) { const Size n = x[0].shape[1]; return placed(x[0], 1, n, [n](Size i) { return (i + 10 * n - 2) % n; }); }, of_rank_2(),
+         {misuse<ShapeError>([] { return roll(ones({2, 3}), 1, 2); }, "roll: axis 2 is out of range"),
+          misuse<ShapeError>([] { return roll(scalar(1), 1, 0); }, "rank 0")});
+  moving(rows, "roll far back", [](Inputs x) { return roll(x[0], -7, 0); }, [](PlainInputs x) { const Size n = x[0].shape[0]; return placed(x[0], 0, n, [n](Size i) { return (i + 7) % n; }); }, of_rank_2(),
+         {misuse<ShapeError>([] { return roll(ones({2, 3}), 1, -3); }, "axis -3 is out of range"),
+          misuse<GraphError>([] { return roll(Tensor(), 1, 0); }, "empty")});
+  const auto twice_and_thrice = [](const Plain& x) {
+    const int last = x.shape.rank() - 1;
+    const Size n = x.shape[last - 1], m = x.shape[last];
+    return placed(placed(x, last - 1, 2 * n, [n](Size i) { return i % n; }), last, 3 * m, [m](Size i) { return i % m; });
+  };
+  moving(rows, "tile", [](Inputs x) { return tile(x[0], {2, 3}); }, [=](PlainInputs x) { return twice_and_thrice(x[0]); }, of_rank_3(),
+         {misuse<ValueError>([] { return tile(ones({2, 3}), {-1}); }, "tile: expected repeats of at least 0, got -1"),
+          misuse<ShapeError>([] { return tile(ones({4}), {INT64_MAX}); }, "")});
+  moving(rows, "tile a vector into rows", [](Inputs x) { return tile(x[0], {2, 3}); }, [=](PlainInputs x) { return twice_and_thrice(with_axis(x[0], 0)); },
+         {{real({4})}, {real({1})}, {real({0})}, {real({7})}, {repeated({1}, {5})}, {real({3}, Domain::large)}},
+         {misuse<ValueError>([] { return tile(ones({2}), {2, -3}); }, "got -3"),
+          misuse<GraphError>([] { return tile(Tensor(), {2}); }, "empty")});
+  moving(rows, "tile no times", [](Inputs x) { return tile(x[0], {0, 1}); }, [](PlainInputs x) { return placed(x[0], 0, 0, [](Size i) { return i; }); }, of_rank_2(),
+         {misuse<ValueError>([] { return tile(ones({2}), {-2}); }, "got -2"),
+          misuse<GraphError>([] { return tile(Tensor(), {}); }, "empty")});
+  moving(rows, "repeat_interleave", [](Inputs x) { return repeat_interleave(x[0], 3, 0); }, [](PlainInputs x) { return placed(x[0], 0, 3 * x[0].shape[0], [](Size i) { return i / 3; }); }, of_rank_2(),
+         {misuse<ValueError>([] { return repeat_interleave(ones({2}), -1, 0); }, "repeat_interleave: expected repeats of at least 0, got -1"),
+          misuse<ShapeError>([] { return repeat_interleave(ones({2}), 2, 1); }, "axis 1 is out of range")});
+  moving(rows, "repeat_interleave once", [](Inputs x) { return repeat_interleave(x[0], 1, -1); }, [](PlainInputs x) { return x[0]; }, of_rank_2(),
+         {misuse<ShapeError>([] { return repeat_interleave(scalar(1), 1, 0); }, "rank 0"),
+          misuse<GraphError>([] { return repeat_interleave(Tensor(), 1, 0); }, "empty")});
+  // clang-format on
+}
+
 void add_slices(Rows& rows) {
   // clang-format off
   const Samples rows_of_5 = {{real({5, 3})}, {real({5})}, {real({5, 0})}, {real({5, 2, 2})}, {repeated({1, 3}, {5, 3})}, {real({5}, Domain::large)}};
@@ -257,6 +320,7 @@ void add_slices(Rows& rows) {
 void add_shape_rows(Rows& rows) {
   add_views(rows);
   add_parts(rows);
+  add_copies(rows);
   add_slices(rows);
 }
 
