@@ -18,7 +18,24 @@ namespace REGARD_API regard {
 namespace detail {
 struct ParameterCell;
 struct CustomRule;
-}
+
+/// A module's call that is under way on this thread, see Within.
+class ModuleScope {
+ public:
+  using Path = std::string (*)(const void* module);
+  ModuleScope(const void* module, Path path);
+  ~ModuleScope();
+  ModuleScope(const ModuleScope&) = delete;
+  ModuleScope& operator=(const ModuleScope&) = delete;
+  /// Of the module or, where it has none, of those around it.
+  std::string path() const;
+
+ private:
+  ModuleScope* outer_;
+  const void* module_;
+  Path path_;
+};
+}  // namespace detail
 
 /// A leaf: the same numbers, differentiable from here on. DTypeError unless float32 or float64.
 [[nodiscard]] Tensor variable(const Tensor& x);
@@ -96,6 +113,10 @@ class EnableGrad {
 
 /// What a thread computes for: a backward's rules and hooks, an optimiser's step or clipping, or neither.
 enum class Phase { forward, backward, optimiser };
+
+/// "encoder.0.attention.query": the innermost module that computes on this thread and has a name, see Within. Empty
+/// outside of all, and in the largest itself.
+[[nodiscard]] std::string module_path();
 
 // ---- backward ------------------------------------------------------------------------------------------
 

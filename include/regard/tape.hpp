@@ -30,7 +30,8 @@ struct Value {
   Size storage = 0;  ///< what views of the same memory have in common; never used again for other memory
   DType dtype = DType::float64;
   Shape shape;
-  Tensor tensor;  ///< the numbers, outside any graph; undefined unless the tape keeps them
+  bool requires_grad = false;  ///< of an input: it came with a place in the graph
+  Tensor tensor;               ///< the numbers, outside any graph; undefined unless the tape keeps them
 };
 
 /// What a step of a tape is.
@@ -48,6 +49,9 @@ struct Step {
   Phase phase = Phase::forward;
   std::string op;          ///< its name; of a leaf, the Parameter's name, or "a leaf"
   std::string attributes;  ///< "axis=-1", as text; may be empty
+  std::string module;      ///< module_path() when it ran; of a rule, and what runs in it, when y was made
+  bool recording = true;   ///< grad_enabled() when it ran
+  bool recorded = false;   ///< kernel, view, custom: the result has a place in the graph
   /// kernel, view, custom: the operation's, in order (id -1: left out). rule: dy, then y. leaf: dx, then x.
   std::vector<Value> inputs;
   /// kernel, view, custom: the results. rule: for each of the operation's inputs that gets one, its gradient

@@ -76,6 +76,7 @@ Tensor record(const Op& op, const Tensor* inputs, int input_count, Tensor y, con
     if (inputs[i].defined() && node_of(inputs[i])) check_thread(*node_of(inputs[i]), op.name);
 #endif
   impl(y).node = std::move(node);
+  Observers::tell([](Observer& observer) { observer.recorded(); });
   return y;
 }
 

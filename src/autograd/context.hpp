@@ -14,11 +14,12 @@ struct Context {
   Size live_nodes = 0;
   std::int64_t next_node_id = 1;
   Phase phase = Phase::forward;
+  ModuleScope* module = nullptr;  ///< whose call is under way, the innermost
   Observer* observer = nullptr;  ///< the youngest, see autograd/observer.hpp
   bool quiet = false;            ///< an observer is being told; what it runs is nobody's business
 };
 
-Context& context();
+REGARD_API Context& context();
 
 /// What the thread computes for while it lives.
 class PhaseScope {

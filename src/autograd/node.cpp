@@ -20,6 +20,14 @@ void Observer::leave() {
   if (*place) *place = below_;
 }
 
+ModuleScope::ModuleScope(const void* module, Path named)
+    : outer_(std::exchange(context().module, this)), module_(module), path_(named) {}
+ModuleScope::~ModuleScope() { context().module = outer_; }
+std::string ModuleScope::path() const {
+  const std::string own = path_(module_);
+  return own.empty() && outer_ ? outer_->path() : own;
+}
+
 Ref<Node> new_node() {
   Context& here = context();
   Node* node = new (allocate(sizeof(Node))) Node;
@@ -28,6 +36,7 @@ Ref<Node> new_node() {
 #ifndef NDEBUG
   node->owner = &here;
 #endif
+  if (here.observer && here.module) node->with_extras().module = here.module->path();
   return Ref<Node>::adopt(node);
 }
 
@@ -86,6 +95,7 @@ NoGrad::~NoGrad() { detail::context().recording = before_; }
 EnableGrad::EnableGrad() : before_(detail::context().recording) { detail::context().recording = true; }
 EnableGrad::~EnableGrad() { detail::context().recording = before_; }
 
+std::string module_path() { return detail::context().module ? detail::context().module->path() : ""; }
 bool grad_enabled() { return detail::context().recording; }
 Size live_nodes() { return detail::context().live_nodes; }
 

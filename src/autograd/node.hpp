@@ -38,6 +38,7 @@ struct NodeExtras {
   std::vector<std::shared_ptr<GradientHook>> hooks;
   std::shared_ptr<const CustomRule> custom;
   ParameterCell* cell = nullptr;  ///< of a Parameter's leaf; null once the Parameter is gone
+  std::string module;             ///< path of the one that made it; only where somebody watches
 };
 
 struct Node : NodeBase {
@@ -75,7 +76,11 @@ inline Node* node_of(const Tensor& x) {
   return static_cast<Node*>(impl(x).node.get());
 }
 /// "exp", "a leaf", or the name of a custom op.
-std::string describe(const Node& node);
+REGARD_API std::string describe(const Node& node);
+/// Path of the module that made it, if somebody was watching then.
+inline std::string module_of(const Node& node) {
+  return node.extras ? node.extras->module : "";
+}
 /// GraphError, in debug builds, when the node was made by another thread.
 void check_thread(const Node& node, const char* what);
 

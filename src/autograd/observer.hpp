@@ -20,7 +20,7 @@ struct Run {
 /// Told, from its birth to its death, what its thread runs; it dies on that thread, in any order with others.
 /// What an observer runs itself, no observer is told. One that throws stops what was running, as the kernel's
 /// own error would.
-class Observer {
+class REGARD_API Observer {
  public:
   Observer() : below_(std::exchange(context().observer, this)) {}
   virtual ~Observer() { leave(); }
@@ -34,6 +34,8 @@ class Observer {
   virtual void viewed(const Run&) {}
   /// A CustomOp's forward has run; the kernels in it came before.
   virtual void customised(const Run&) {}
+  /// What came last, of these, has a place in the graph: a backward may pass it.
+  virtual void recorded() noexcept {}
 
   /// The gradient dy of y is complete, hooks applied, and the rule of y's node is about to run. Also for
   /// leaves, which have none. Rules nest where a hook or a rule starts a backward of its own.

@@ -144,6 +144,7 @@ Tensor CustomOp::operator()(const Tensors& inputs) const {
   Ref<Node> node = new_node();
   node->set_inputs(inputs.data(), static_cast<int>(inputs.size()));
   node->with_extras().custom = rule_;
+  Observers::tell([](Observer& observer) { observer.recorded(); });
   return with_node(y, std::move(node));
 }
 

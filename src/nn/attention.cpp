@@ -68,6 +68,7 @@ SelfAttention::SelfAttention(Size width, Rng& rng, const SelfAttentionOptions& o
 }
 
 Tensor SelfAttention::operator()(const Tensor& x, AttentionTrace* trace) const {
+  const Within here(*this);
   require_input("self-attention", w_q, "x", x, x.rank());
   return attention(matmul(x, w_q), matmul(x, w_k), matmul(x, w_v), causal ? Mask::causal() : Mask::none(),
                    with_probe(scores, weights), trace);
@@ -111,6 +112,7 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Mask& mask, Attenti
 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, const Mask& mask,
                                       AttentionTrace* trace) const {
+  const Within here(*this);
   require_input("multi-head attention", query.weight, "x", x, x.rank());
   require_input("multi-head attention", key.weight, "memory", memory, x.rank());
   if (x.rank() == 2) return squeeze((*this)(expand_dims(x, {0}), expand_dims(memory, {0}), mask, trace), {0});

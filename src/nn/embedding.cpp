@@ -22,6 +22,7 @@ Embedding::Embedding(Size vocabulary, Size width, Rng& rng, const EmbeddingOptio
 }
 
 Tensor Embedding::operator()(const Tensor& ids) const {
+  const Within here(*this);
   const Tensor rows = take(weight, ids);
   if (!padding) return rows;
   const Tensor is_padding = equal(ids, scalar(static_cast<double>(*padding), int64));

@@ -15,6 +15,7 @@ LayerNorm::LayerNorm(Size width, const LayerNormOptions& options) : epsilon(opti
 }
 
 Tensor LayerNorm::operator()(const Tensor& x) const {
+  const Within here(*this);
   if (x.rank() == 0 || x.shape().back() != gamma.shape()[0])
     throw ShapeError(describe("layer norm", gamma) + ": expected x [.., " + std::to_string(gamma.shape()[0]) +
                      "], got " + to_string(x.shape()));

@@ -38,6 +38,15 @@ NamedParameters name_each_once(const NamedParameters& paths) {
   return once;
 }
 
+std::string path_before(const NamedParameters& paths) {
+  // The last one tells: a tied Parameter, which has the name of its first place, is often the first.
+  for (auto named = paths.rbegin(); named != paths.rend(); ++named) {
+    const std::string& name = named->second.name();
+    if (is_end_of(named->first, name)) return name.substr(0, name.size() - named->first.size() - 1);
+  }
+  return "";
+}
+
 void set_trainable(const char* what, const NamedParameters& paths, const std::string& pattern,
                    bool trainable) {
   bool found = false;

@@ -52,6 +52,7 @@ LearnedPositions::LearnedPositions(Size length, Size width, Rng& rng,
 }
 
 Tensor LearnedPositions::operator()(const Tensor& x, Size first) const {
+  const Within here(*this);
   const Size length = weight.shape()[0], width = weight.shape()[1];
   if (x.rank() < 2 || x.shape().back() != width)
     throw ShapeError(describe("learned positions", weight) + ": expected x [.., tokens, " +

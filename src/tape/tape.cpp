@@ -55,11 +55,14 @@ struct TapeList : Observer {
   void viewed(const Run& run) override { give(add(StepKind::view, run.name, inputs_of(run)), run); }
   void customised(const Run& run) override { give(add(StepKind::custom, run.name, inputs_of(run)), run); }
 
+  void recorded() noexcept override { steps.back().recorded = true; }
+
   void rule_begins(const Node& node, const Tensor& y, const Tensor& dy) override {
     const bool leaf = !node.op && !(node.extras && node.extras->custom);
     Step& step = add(leaf ? StepKind::leaf : StepKind::rule, describe(node), {note(dy), note(y)});
     for (const int maker : look(y)->makers)
       if (!leaf && steps[static_cast<std::size_t>(maker)].op == step.op) step.forward = maker;
+    step.module = module_of(node);
     open.push_back(last());
   }
   void gradient(int, const Tensor& x, const Tensor& dx, const Tensor& sum) override {
@@ -97,6 +100,7 @@ struct TapeList : Observer {
             impl(x).storage->serial,
             x.dtype(),
             x.shape(),
+            x.requires_grad(),
             kept};
   }
   std::vector<Value> inputs_of(const Run& run) {
@@ -107,9 +111,16 @@ struct TapeList : Observer {
 
   int last() const { return static_cast<int>(steps.size()) - 1; }
   Step& add(StepKind kind, const std::string& op, std::vector<Value> in) {
-    const int rule = open.empty() ? -1 : open.back();
-    return steps.emplace_back(
-        Step{kind, context().phase, op, "", std::move(in), {}, {}, {}, rule, -1, seconds_now() - began, 0});
+    Step& step = steps.emplace_back();
+    step.kind = kind;
+    step.phase = context().phase;
+    step.op = op;
+    step.inputs = std::move(in);
+    step.rule = open.empty() ? -1 : open.back();
+    step.module = open.empty() ? module_path() : steps[static_cast<std::size_t>(step.rule)].module;
+    step.recording = context().recording;
+    step.start = seconds_now() - began;
+    return step;
   }
   void give(Step& step, const Run& run) {
     step.attributes = run.attributes.text();
@@ -137,7 +148,7 @@ void TapeRecorder::stop() {
 }
 Value TapeRecorder::find(const Tensor& x) const {
   if (list_->look(x)) return list_->note(x);
-  return {-1, -1, detail::impl(x).storage->serial, x.dtype(), x.shape(), {}};
+  return {-1, -1, detail::impl(x).storage->serial, x.dtype(), x.shape(), x.requires_grad(), {}};
 }
 
 }  // namespace regard

@@ -17,6 +17,8 @@
 //     nn::Linear hidden, output;
 //   };
 //
+// `const Within here(*this);` at the head of operator() lets whoever watches tell whose computation it is.
+//
 // Named are its Parameters, Probes, Rngs, Modes and submodules; a vector, array, optional or unique_ptr of
 // modules counts as one ("layers" with three elements gives layers.0, layers.1, layers.2). visit only names:
 // it must change nothing. Modules are moved, not copied (two that share their numbers are rarely what was
@@ -127,6 +129,8 @@ void set_trainable(const char* what, const NamedParameters& paths, const std::st
                    bool trainable);
 /// GraphError when a Parameter of the copy is also one of the original, or when the paths differ.
 void check_clone(const NamedParameters& original, const NamedParameters& copy);
+/// What is in front of these names in the names their Parameters have; "" when they have none.
+std::string path_before(const NamedParameters& paths);
 Tensor pack_random_state(const Rng& rng);
 Rng unpack_random_state(const std::string& name, const Tensor& state);
 /// ValueError that names `path` when it is not there.
@@ -143,6 +147,18 @@ template <class Module>
 [[nodiscard]] NamedParameters named_parameters(const Module& module) {
   return detail::name_each_once(detail::all_paths(module));
 }
+
+/// While it lives, what its thread computes belongs to the module: a tape, the doctor and the anomaly mode of
+/// regard/study name it. Its path is read off the names of its Parameters, which named_parameters() of the largest
+/// module gives them; what has none belongs to the module around it. Costs two assignments.
+class Within : detail::ModuleScope {
+ public:
+  template <class Module>
+  explicit Within(const Module& module)
+      : ModuleScope(&module, [](const void* its) {
+          return detail::path_before(detail::all_paths(*static_cast<const Module*>(its)));
+        }) {}
+};
 
 /// The Parameters of one module, or of several, each once.
 template <class... Modules>
