@@ -14,6 +14,7 @@
 #include <regard/mask.hpp>
 #include <regard/named.hpp>
 #include <regard/nn/attention.hpp>
+#include <regard/nn/cache.hpp>
 #include <regard/nn/dropout.hpp>
 #include <regard/nn/embedding.hpp>
 #include <regard/nn/init.hpp>

@@ -1,5 +1,8 @@
 #include <regard/nn/attention.hpp>
 
+#include <cmath>
+
+#include <regard/error.hpp>
 #include <regard/ops.hpp>
 
 #include "nn/layers.hpp"
@@ -13,6 +16,32 @@ AttentionOptions with_probe(const ScoreOptions& scores, const Probe& probe) {
   static_cast<ScoreOptions&>(options) = scores;
   if (probe.watched()) options.through_weights = [&probe](const Tensor& weights) { return probe(weights); };
   return options;
+}
+
+// Attention of new tokens to those in the cache and to each other. [batch, heads, tokens, width].
+Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, KeyValueCache& cache,
+              const Mask& mask, const AttentionOptions& options, AttentionTrace* trace) {
+  const Size before = cache.length();
+  const KeyValueCache::Visible visible = cache.append(key, value);
+  try {
+    return attention(query, visible.keys, visible.values, visible.mask & mask, options, trace);
+  } catch (...) {
+    cache.trim(before);
+    throw;
+  }
+}
+
+void require_no_gradient(const char* layer, const Parameter& weight, const Tensor& x) {
+  if (x.requires_grad())
+    throw GraphError(describe(layer, weight) +
+                     ": a step of decoding computes no gradients, but x requires one; "
+                     "decode under NoGrad, or give the whole sequence at once");
+}
+
+// Each row with the root mean square 1; 0 stays 0.
+Tensor of_one_length(const Tensor& x) {
+  const double root = std::sqrt(static_cast<double>(x.size(-1)));
+  return x / maximum(norm(x, {-1}, keep_axes) / root, scalar(1e-12, x.dtype()));
 }
 
 LinearOptions projection(const MultiHeadAttentionOptions& options) {
@@ -52,8 +81,9 @@ MultiHeadAttentionOptions filled_in(Size width, Size heads, MultiHeadAttentionOp
 void require_input(const char* layer, const Parameter& weight, const char* what, const Tensor& x, int rank) {
   const Size width = weight.shape()[0];
   if (x.rank() == rank && rank >= 2 && rank <= 3 && x.shape().back() == width) return;
-  throw ShapeError(describe(layer, weight) + ": expected " + what + " [batch, tokens, " + std::to_string(width) +
-                   "] or [tokens, " + std::to_string(width) + "], got " + to_string(x.shape()));
+  throw ShapeError(describe(layer, weight) + ": expected " + what + " [batch, tokens, " +
+                   std::to_string(width) + "] or [tokens, " + std::to_string(width) + "], got " +
+                   to_string(x.shape()));
 }
 
 }  // namespace
@@ -72,6 +102,19 @@ Tensor SelfAttention::operator()(const Tensor& x, AttentionTrace* trace) const {
   require_input("self-attention", w_q, "x", x, x.rank());
   return attention(matmul(x, w_q), matmul(x, w_k), matmul(x, w_v), causal ? Mask::causal() : Mask::none(),
                    with_probe(scores, weights), trace);
+}
+
+Tensor SelfAttention::step(const Tensor& x, KeyValueCache& cache, AttentionTrace* trace) const {
+  require_input("self-attention", w_q, "x", x, x.rank());
+  require_no_gradient("self-attention", w_q, x);
+  if (!causal)
+    throw ValueError(describe("self-attention", w_q) +
+                     ": is not causal, so that no token is done before the last one has come");
+  const NoGrad off;
+  const Tensor tokens = reshape(x, {x.rank() == 3 ? x.size(0) : 1, 1, x.size(-2), x.size(-1)});
+  return reshape(attend(matmul(tokens, w_q), matmul(tokens, w_k), matmul(tokens, w_v), cache, {},
+                        with_probe(scores, weights), trace),
+                 x.shape());
 }
 
 // ---- several heads -------------------------------------------------------------------------------------
@@ -104,6 +147,7 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& full, Si
       kv_heads(full.kv_heads),
       scores(full.scores) {
   if (full.rotary) rotary.emplace();
+  if (full.norm) gain = Parameter(ones({heads, 1, 1}, full.dtype));
 }
 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const Mask& mask, AttentionTrace* trace) const {
@@ -117,17 +161,35 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, con
   require_input("multi-head attention", key.weight, "memory", memory, x.rank());
   if (x.rank() == 2) return squeeze((*this)(expand_dims(x, {0}), expand_dims(memory, {0}), mask, trace), {0});
 
-  Tensor q = split_heads(query(x), heads);
-  Tensor k = split_heads(key(memory), kv_heads);
-  const Tensor v = split_heads(value(memory), kv_heads);
-  if (rotary) {
-    q = (*rotary)(q);
-    k = (*rotary)(k);
-  }
+  return output(
+      merge_heads(attention(placed(query, x, 0), placed(key, memory, 0), split_heads(value(memory), kv_heads),
+                            mask, attention_options(), trace)));
+}
+
+Tensor MultiHeadAttention::step(const Tensor& x, KeyValueCache& cache, const Mask& mask,
+                                AttentionTrace* trace) const {
+  for (const Linear* made_of_x : {&query, &key})
+    require_input("multi-head attention", made_of_x->weight, "x", x, x.rank());
+  require_no_gradient("multi-head attention", query.weight, x);
+  if (x.rank() == 2) return squeeze(step(expand_dims(x, {0}), cache, mask, trace), {0});
+  const NoGrad off;
+  return output(
+      merge_heads(attend(placed(query, x, cache.length()), placed(key, x, cache.length()),
+                         split_heads(value(x), kv_heads), cache, mask, attention_options(), trace)));
+}
+
+Tensor MultiHeadAttention::placed(const Linear& projection, const Tensor& x, Size first) const {
+  const bool of_queries = &projection == &query;
+  Tensor y = split_heads(projection(x), of_queries ? heads : kv_heads);
+  if (gain.defined()) y = of_queries ? of_one_length(y) * gain : of_one_length(y);
+  return rotary ? (*rotary)(y, first) : y;
+}
+
+AttentionOptions MultiHeadAttention::attention_options() const {
   AttentionOptions options = with_probe(scores, weights);
   options.dropout = dropout.probability();
   options.rng = &dropout.rng;
-  return output(merge_heads(attention(q, k, v, mask, options, trace)));
+  return options;
 }
 
 }  // namespace regard::nn

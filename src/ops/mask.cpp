@@ -153,22 +153,14 @@ void add_bias(ResolvedMask& mask, const Tensor& bias) {
   mask.bias = mask.bias.defined() ? mask.bias + bias : bias;
 }
 
-/// Empty where nothing was named.
-std::string name_of(Align align) {
-  switch (align) {
-    case Align::same_length:
-      return "";
-    case Align::top_left:
-      return "top_left";
-    case Align::bottom_right:
-      return "bottom_right";
-  }
-  return "?";
-}
+constexpr const char* kind_names[] = {"keep",   "hide",   "bias",    "alibi",
+                                      "causal", "window", "padding", "documents"};
+constexpr const char* align_names[] = {"", "top_left", "bottom_right"};
 
 }  // namespace
 
-Mask::Mask(Term term) : terms_(std::allocate_shared<const Terms>(detail::PoolAllocator<Terms>(), Terms{{std::move(term)}})) {}
+Mask::Mask(Term term)
+    : terms_(std::allocate_shared<const Terms>(detail::PoolAllocator<Terms>(), Terms{{std::move(term)}})) {}
 
 Mask Mask::keep(const Tensor& visible) {
   return Mask(Term{Term::Kind::keep, require_boolean("Mask::keep", visible)});
@@ -271,34 +263,12 @@ std::string Mask::describe() const {
   if (is_none()) return "everything visible";
   std::string text;
   for (const Term& term : terms_->list) {
-    const std::string align = name_of(term.align);
-    if (!text.empty()) text += " & ";
-    switch (term.kind) {
-      case Term::Kind::keep:
-        text += "keep " + to_string(term.tensor.shape());
-        break;
-      case Term::Kind::hide:
-        text += "hide " + to_string(term.tensor.shape());
-        break;
-      case Term::Kind::bias:
-        text += "bias " + to_string(term.tensor.shape());
-        break;
-      case Term::Kind::alibi:
-        text += "alibi" + (align.empty() ? "" : "(" + align + ")");
-        break;
-      case Term::Kind::causal:
-        text += "causal" + (align.empty() ? "" : "(" + align + ")");
-        break;
-      case Term::Kind::window:
-        text += "window(" + std::to_string(term.radius) + (align.empty() ? "" : ", " + align) + ")";
-        break;
-      case Term::Kind::padding:
-        text += "padding " + to_string(term.tensor.shape());
-        break;
-      case Term::Kind::documents:
-        text += "documents " + to_string(term.tensor.shape());
-        break;
-    }
+    std::string details = align_names[static_cast<std::size_t>(term.align)];
+    if (term.kind == Term::Kind::window)
+      details = std::to_string(term.radius) + (details.empty() ? "" : ", ") + details;
+    text += (text.empty() ? "" : " & ") + std::string(kind_names[static_cast<std::size_t>(term.kind)]);
+    if (!details.empty()) text += "(" + details + ")";
+    if (term.tensor.defined()) text += " " + to_string(term.tensor.shape());
   }
   return text;
 }

@@ -31,6 +31,7 @@ void stack_dx(const Vjp& at, const bool* needed, Tensor* dx) {
 Tensor band(const Tensor& x, const Band& keep);
 
 const Op concatenate_op = {"concatenate", kernels::concatenate, {}, concatenate_dx};
+const Op write_op = {"write", kernels::concatenate};
 const Op stack_op = {"stack", kernels::stack, {}, stack_dx};
 const Op slice_backward_op = {"slice_backward", kernels::slice_backward, {[](const Vjp& at) {
                                 return take_steps(at.dy, at.get<Steps>());
@@ -126,6 +127,10 @@ Tensor picked(const char* op, const Tensor& x, int axis, Size times, Place place
 }
 
 }  // namespace
+
+void write(Tensor place, const Tensor& x) {
+  execute(write_op, &x, 1, &place, 1, AlongAxis{0});
+}
 
 Tensor slice_backward(const Tensor& dy, const Steps& steps) {
   Shape shape = dy.shape();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <regard/error.hpp>
 #include <regard/ops.hpp>
 
@@ -135,6 +137,45 @@ TEST(GroupedQuery, IsMultiHeadWithCopiedHeads) {
       EXPECT_TENSOR_NEAR(grad(sum(square(one)), x), grad(sum(square(other)), y), 1e-12, 1e-12);
     }
   }
+}
+
+// ---- queries and keys of one length --------------------------------------------------------------------
+
+TEST(QueryKeyNorm, IsThatOfHenryWithALearnedScalePerHead) {
+  MultiHeadAttentionOptions options;
+  options.norm = true;
+  options.rotary = true;
+  options.key_width = 6;
+  Rng rng(7);
+  MultiHeadAttention layer(8, 2, rng, options);
+  EXPECT_SAME_BITS(layer.gain.value(), ones({2, 1, 1}));
+  const Tensor gain = tensor({{{1.5}}, {{-0.5}}});
+  layer.gain.assign(gain);
+  const Tensor x = random_tensor({2, 4, 8}, rng);
+  AttentionTrace trace;
+  (void)layer(x, Mask::causal(), &trace);
+  const auto unit = [](const Tensor& y) { return y / norm(y, {-1}, keep_axes); };
+  const Tensor q = (*layer.rotary)(unit(split_heads(layer.query(x), 2)));
+  const Tensor k = (*layer.rotary)(unit(split_heads(layer.key(x), 2)));
+  const Tensor cosines = matmul(q, transpose(k)).detach();
+  EXPECT_TENSOR_NEAR(where(trace.keep, trace.scaled, scalar(0)),
+                     where(trace.keep, gain * (cosines * std::sqrt(6.0)), scalar(0)), 1e-12, 1e-12);
+  test::expect_module_gradients(layer, {random_tensor({1, 3, 8}, rng)},
+                                [&](const Tensors& in) { return layer(in[0], Mask::causal()); });
+  const MultiHeadAttention copy = clone(layer);
+  EXPECT_SAME_BITS(copy(x), layer(x));
+}
+
+TEST(QueryKeyNorm, OfNothingIsNothing) {
+  MultiHeadAttentionOptions options;
+  options.norm = true;
+  options.dtype = float32;
+  Rng rng(8);
+  const MultiHeadAttention layer(4, 2, rng, options);
+  const Tensor y = layer(zeros({1, 3, 4}, float32));
+  EXPECT_SAME_BITS(y, zeros({1, 3, 4}, float32));
+  backward(sum(y));
+  for (const Parameter& p : parameters(layer)) EXPECT_TRUE(all(isfinite(p.gradient())));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <regard/attention.hpp>
 #include <regard/export.hpp>
+#include <regard/nn/cache.hpp>
 #include <regard/nn/dropout.hpp>
 #include <regard/nn/linear.hpp>
 #include <regard/nn/module.hpp>
@@ -38,6 +39,8 @@ struct SelfAttention {
 
   /// x [batch, tokens, width] or [tokens, width] -> the same shape. ShapeError.
   [[nodiscard]] Tensor operator()(const Tensor& x, AttentionTrace* trace = nullptr) const;
+  /// As MultiHeadAttention::step. ValueError unless causal.
+  [[nodiscard]] Tensor step(const Tensor& x, KeyValueCache& cache, AttentionTrace* trace = nullptr) const;
 
   template <class F>
   void visit(F&& f) {
@@ -60,6 +63,7 @@ struct MultiHeadAttentionOptions {
   Size memory_width = 0;  ///< of what keys and values are made of; 0: width
   bool bias = false;      ///< in all four projections
   bool rotary = false;    ///< turn queries and keys by their positions, each counted from 0
+  bool norm = false;      ///< bring queries and keys to length √key_width, see `gain`
   double dropout = 0;     ///< of weights, in training
   Init init = Init::glorot_uniform;
   double deviation = 0.1;  ///< for Init::normal
@@ -79,6 +83,7 @@ struct MultiHeadAttention {
         key(c(from.key)),
         value(c(from.value)),
         output(c(from.output)),
+        gain(c(from.gain)),
         dropout(c(from.dropout)),
         weights(c(from.weights)),
         rotary(from.rotary),
@@ -97,12 +102,22 @@ struct MultiHeadAttention {
   [[nodiscard]] Tensor operator()(const Tensor& x, const Tensor& memory, const Mask& mask,
                                   AttentionTrace* trace = nullptr) const;
 
+  /// Decoding: x [batch, tokens, width] or [tokens, width] are the tokens behind those in the cache, which
+  /// takes them in; together the same as one causal call (with a window, if the cache has one) for all that
+  /// was ever given, at the cost of the new tokens. Rotary positions go on at cache.length(). `mask` is for
+  /// scores [batch, heads, tokens, visible keys with the new ones]; Mask::alibi is aligned bottom_right.
+  /// Computed without gradients: GraphError when x requires one. ShapeError, DTypeError for what the cache
+  /// cannot take in; an error leaves it as it was.
+  [[nodiscard]] Tensor step(const Tensor& x, KeyValueCache& cache, const Mask& mask = {},
+                            AttentionTrace* trace = nullptr) const;
+
   template <class F>
   void visit(F&& f) {
     f("query", query);
     f("key", key);
     f("value", value);
     f("output", output);
+    f("gain", gain);
     f("dropout", dropout);
     f("weights", weights);
   }
@@ -111,6 +126,9 @@ struct MultiHeadAttention {
   Linear key;     ///< memory_width -> kv_heads·key_width
   Linear value;   ///< memory_width -> kv_heads·value_width
   Linear output;  ///< heads·value_width -> width
+  /// [heads, 1, 1], only with norm: queries are multiplied by it, from 1 on. Henry et al. 2020 divide queries
+  /// and keys by their length and multiply the scores by a learned g: here g = gain·scale·key_width.
+  Parameter gain;
   Dropout dropout;
   Probe weights;  ///< [batch, heads, queries, keys], before dropout
   std::optional<RotaryPositions> rotary;
@@ -120,6 +138,10 @@ struct MultiHeadAttention {
  private:
   // The options with nothing left at 0.
   MultiHeadAttention(const MultiHeadAttentionOptions& full, Size width, Size heads, Rng& rng);
+  // x through the projection to queries or keys, split into heads, brought to one length, turned by its
+  // positions.
+  [[nodiscard]] Tensor placed(const Linear& projection, const Tensor& x, Size first) const;
+  [[nodiscard]] AttentionOptions attention_options() const;
 };
 
 /// [batch, tokens, heads·width] -> [batch, heads, tokens, width]. ShapeError when the last axis does not
