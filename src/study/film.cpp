@@ -1,13 +1,12 @@
 #include "regard/study/film.hpp"
 
-#include <cstddef>
-#include <map>
 #include <string_view>
 #include <utility>
 
 #include "io/atomic_file.hpp"
 #include "study/colormap.hpp"
 #include "study/frame_json.hpp"
+#include "study/page.hpp"
 #include "study/words.hpp"
 
 namespace regard::study {
@@ -16,55 +15,6 @@ namespace regard::study {
 extern const std::string_view film_template;
 
 namespace {
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char byte : text) switch (byte) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += byte;
-    }
-  return out;
-}
-
-// JSON fit to stand between script tags: without a "<" nothing can end the element or open a comment.
-std::string script_safe(const Json& json) {
-  std::string out;
-  for (const char byte : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
-    if (byte == '<')
-      out += "\\u003c";
-    else
-      out += byte;
-  }
-  return out;
-}
-
-// Background and ink for 0..1 (or -1..1) in even steps, finer than the eye tells apart.
-Json color_scale(Color (*color_at)(double, Ground), double low, Ground ground) {
-  constexpr int pieces = 100;
-  Json scale = Json::array();
-  for (int i = 0; i <= pieces; ++i) {
-    const Color color = color_at(low + (1 - low) * i / pieces, ground);
-    scale.push_back({hex(color), hex(ink_on(color))});
-  }
-  return scale;
-}
-
-Json both_grounds(Color (*color_at)(double, Ground), double low) {
-  return {{"light", color_scale(color_at, low, Ground::light)},
-          {"dark", color_scale(color_at, low, Ground::dark)}};
-}
 
 Json page_words(const Words& word) {
   Json json = {{"step", word.step},          {"hidden", word.hidden},
@@ -80,24 +30,6 @@ Json page_words(const Words& word) {
   json["keys"] = Json::array({Json::array({"← →", word.key_step}), Json::array({"Home End", word.key_ends}),
                               Json::array({word.space, word.key_play})});
   return json;
-}
-
-// The template with its @NAMES@ replaced, in one pass: what is put in may contain anything, also such names.
-std::string filled(std::string_view text, const std::map<std::string_view, std::string>& values) {
-  std::string page;
-  while (!text.empty()) {
-    std::size_t at = text.size();
-    std::string_view next;
-    for (const auto& [name, value] : values)
-      if (const std::size_t found = text.find(name); found < at) {
-        at = found;
-        next = name;
-      }
-    page += text.substr(0, at);
-    text.remove_prefix(at + next.size());
-    if (!next.empty()) page += values.at(next);
-  }
-  return page;
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+// tape_walk as a program: what it says, its exit codes, its page.
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "study/temporary_folder.hpp"
+
+namespace walk {
+namespace {
+
+using regard::study::TemporaryFolder;
+
+struct Outcome {
+  int exit_code;
+  std::string out, err;
+};
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Outcome run(const std::string& program, const std::string& arguments, const std::string& input = "") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "in") << input;
+  const std::string command = program + " " + arguments + " >" + (folder / "out").string() + " 2>" +
+                              (folder / "err").string() + " <" + (folder / "in").string();
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(folder / "out"), text_of(folder / "err")};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(TapeWalkProgram, PrintsTheWholeWalkWithoutCommands) {
+  const Outcome got = run(TAPE_WALK, "");
+  EXPECT_EQ(got.exit_code, 0);
+  EXPECT_EQ(got.err, "");
+  for (const char* part : {"Q = X·W_Q: matmul [3, 4] × [4, 4] → [3, 4]", "softmax Z over M",
+                           "dX is the sum of 3 parts now", "dW_K is complete: [4, 4]", "0.83041675"})
+    EXPECT_TRUE(has(got.out, part)) << part << "\n" << got.out;
+}
+
+TEST(TapeWalkProgram, TakesAScriptAndStandardInput) {
+  const Outcome script = run(TAPE_WALK, "--script 'step 3; step;print Q; nonsense'");
+  const Outcome piped = run(TAPE_WALK, "", "step 3\n\nprint Q\nnonsense\nquit\nstep\n");
+  EXPECT_EQ(script.exit_code, 0);
+  EXPECT_EQ(piped.exit_code, 0);
+  EXPECT_TRUE(has(script.out, "  4/")) << script.out;
+  EXPECT_TRUE(has(script.out, "[3, 4]\n        [[ 0.83041675")) << script.out;
+  EXPECT_TRUE(has(script.out, "no command here")) << script.out;
+  EXPECT_EQ(script.out, piped.out) << "what comes after quit is not done";
+}
+
+TEST(TapeWalkProgram, SpeaksVietnamese) {
+  const Outcome got = run(TAPE_WALK, "--language vi --script 'help;g 99;p dS'");
+  EXPECT_EQ(got.exit_code, 0);
+  EXPECT_TRUE(has(got.out, "đi tới một phép toán")) << got.out;
+  EXPECT_TRUE(has(got.out, "cần một số nguyên")) << got.out;
+  EXPECT_TRUE(has(got.out, "đến ở bước")) << got.out;
+}
+
+TEST(TapeWalkProgram, WritesThePage) {
+  const TemporaryFolder folder;
+  const Outcome got = run(TAPE_WALK, "--out " + (folder / "new").string());
+  EXPECT_EQ(got.exit_code, 0) << got.err;
+  const std::string page = text_of(folder / "new" / "tape.html");
+  EXPECT_TRUE(has(page, "0.830416747087053")) << "unrounded";
+  EXPECT_TRUE(has(page, "Content-Security-Policy"));
+}
+
+TEST(TapeWalkProgram, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(run(TAPE_WALK, "--language de").exit_code, 2);
+  EXPECT_EQ(run(TAPE_WALK, "--mask some").exit_code, 2);
+  EXPECT_EQ(run(TAPE_WALK, "--out /proc/nowhere").exit_code, 1);
+}
+
+}  // namespace
+}  // namespace walk
