@@ -67,14 +67,16 @@ struct Placed {
   Geometry geometry;
   CellLook look;
   double arrow = 0;  // room at its left for the arrow and its text
+  double title = 0;  // width of the title
 
   double left() const { return arrow + geometry.query_width; }
-  double width() const { return left() + geometry.matrix_width + geometry.overhang; }
+  double width() const { return std::max(left() + geometry.matrix_width + geometry.overhang, arrow + title); }
 };
 
 Placed place(const MatrixPanel& panel, int decimals) {
   check(panel);
-  Placed placed{matrix_of(panel), {}, look_of(panel, decimals), 0};
+  Placed placed{
+      matrix_of(panel), {}, look_of(panel, decimals), 0, label_width(panel.title, heading_size) * 1.06};
   double number = 0;
   for (std::size_t i = 0; i < panel.values.size(); ++i)
     if (std::isfinite(panel.values[i]) && (panel.hidden.empty() || panel.hidden[i] == 0))
@@ -87,40 +89,54 @@ Placed place(const MatrixPanel& panel, int decimals) {
   return placed;
 }
 
-void draw_arrow(Drawing& drawing, const std::string& text, double x, double y, double width) {
-  const double right = x + width - 8;
-  drawing.add(Polyline{{{x, y}, {right, y}}, faint_ink, 1.2});
-  drawing.add(Polyline{{{right - 5, y - 4}, {right, y}, {right - 5, y + 4}}, faint_ink, 1.2});
-  drawing.add(Text{{(x + right) / 2, y - 8}, text, {small_size, faint_ink, Anchor::middle}});
+// What stands in one column of the picture gets the same room, so that its matrices stand below each other.
+std::vector<double> column_widths(std::vector<Placed>& placed, std::size_t per_row) {
+  std::vector<double> arrows(per_row, 0), labels(per_row, 0), widths(per_row, 0);
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    arrows[i % per_row] = std::max(arrows[i % per_row], placed[i].arrow);
+    labels[i % per_row] = std::max(labels[i % per_row], placed[i].geometry.query_width);
+  }
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    placed[i].arrow = arrows[i % per_row];
+    placed[i].geometry.query_width = labels[i % per_row];
+    widths[i % per_row] = std::max(widths[i % per_row], placed[i].width());
+  }
+  return widths;
 }
 
-// One row of panels, its top at y; the point where it ends, at the right and below.
+void draw_arrow(Drawing& drawing, const MatrixPanel& panel, double x, double y, double width) {
+  const double right = x + width - 8;
+  const bool forward = panel.arrow_to == ArrowTo::this_panel;
+  const double tip = forward ? right : x, barb = forward ? right - 5 : x + 5;
+  drawing.add(Polyline{{{x, y}, {right, y}}, faint_ink, 1.2});
+  drawing.add(Polyline{{{barb, y - 4}, {tip, y}, {barb, y + 4}}, faint_ink, 1.2});
+  drawing.add(Text{{(x + right) / 2, y - 8}, panel.arrow, {small_size, faint_ink, Anchor::middle}});
+}
+
+// One row of panels from `begin` on, its top at y; the point where it ends, at the right and below.
 Point draw_row(Drawing& drawing, const std::vector<MatrixPanel>& panels, const std::vector<Placed>& placed,
-               std::size_t begin, std::size_t end, double y, const Words& word) {
-  double key_height = 0, height = 0, x = margin;
+               const std::vector<double>& widths, std::size_t begin, double y, const Words& word) {
+  const std::size_t end = std::min(begin + widths.size(), panels.size());
+  double key_height = 0, height = 0, captions = 0, x = margin;
   for (std::size_t i = begin; i < end; ++i) {
     key_height = std::max(key_height, placed[i].geometry.key_height);
     height = std::max(height, placed[i].geometry.matrix_height);
   }
   const double top = y + title_room + key_height;
-  double captions = 0;
   for (std::size_t i = begin; i < end; ++i) {
     const Placed& one = placed[i];
-    if (one.arrow > 0) draw_arrow(drawing, panels[i].arrow, x, top + height / 2, one.arrow);
-    const double left = x + one.left();
+    const double wide = widths[i - begin], left = x + one.left();
+    if (!panels[i].arrow.empty()) draw_arrow(drawing, panels[i], x, top + height / 2, one.arrow);
     drawing.add(Text{{x + one.arrow, y + 13}, panels[i].title, {heading_size, ink, Anchor::start, true}});
     draw_key_labels(drawing, one.matrix, one.geometry, left, top);
     draw_query_labels(drawing, one.matrix, one.geometry, left, top);
     draw_matrix(drawing, one.matrix, one.geometry, left, top, word, one.look);
-    double wide = std::max(one.width(), one.arrow + label_width(panels[i].title, heading_size) * 1.06);
-    const std::vector<std::string> lines =
-        wrap_text(panels[i].caption, small_size, (wide - one.arrow) / slack);
-    for (std::size_t line = 0; line < lines.size(); ++line)
-      drawing.add(Text{{x + one.arrow, top + height + caption_room + 14 * static_cast<double>(line)},
-                       lines[line],
-                       {small_size, faint_ink}});
-    if (!panels[i].caption.empty())
-      captions = std::max(captions, caption_room + 14 * static_cast<double>(lines.size()));
+    double below = top + height + caption_room;
+    for (const std::string& line : wrap_text(panels[i].caption, small_size, (wide - one.arrow) / slack)) {
+      drawing.add(Text{{x + one.arrow, below}, line, {small_size, faint_ink}});
+      captions = std::max(captions, below - top - height);
+      below += 14;
+    }
     x += wide + gap;
   }
   return {x - gap, top + height + captions};
@@ -138,11 +154,11 @@ Drawing draw(const std::vector<MatrixPanel>& panels, const PanelsOptions& option
   for (const MatrixPanel& panel : panels) placed.push_back(place(panel, options.decimals));
 
   const std::size_t per_row = options.per_row > 0 ? options.per_row : std::max<std::size_t>(panels.size(), 1);
+  const std::vector<double> widths = column_widths(placed, per_row);
   double right = margin + label_width(drawing.title, title_size) * 1.06, y = margin + 34;
   bool any_hidden = false, any_signed = false;
   for (std::size_t begin = 0; begin < panels.size(); begin += per_row) {
-    const Point corner =
-        draw_row(drawing, panels, placed, begin, std::min(begin + per_row, panels.size()), y, word);
+    const Point corner = draw_row(drawing, panels, placed, widths, begin, y, word);
     right = std::max(right, corner.x);
     y = corner.y + gap;
   }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <sstream>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -142,7 +143,7 @@ int Lesson::run(const std::function<void()>& body) {
 }
 
 void Lesson::line(const std::string& text) {
-  after_claim_ = false;
+  after_claim_ = after_picture_ = false;
   if (!quiet_) std::cout << text << "\n";
 }
 
@@ -162,7 +163,7 @@ void Lesson::say(const std::string& en, const std::string& vi) {
 
 void Lesson::formula(const std::string& text) {
   line();
-  line("    " + text);
+  print(wrapped(text, width_, "    "));
 }
 
 void Lesson::look_for(const std::string& en, const std::string& vi) {
@@ -200,12 +201,21 @@ void Lesson::print(const std::vector<std::string>& lines) {
   for (const std::string& text : lines) line(text);
 }
 
+void Lesson::print(const regard::Mask& mask, regard::Size queries, regard::Size keys) {
+  line();
+  std::istringstream rows(mask.grid(1, 1, queries, keys));
+  for (std::string row; std::getline(rows, row);) line("    " + row);
+  line(pick("    █ hidden, · visible", "    █ bị che, · thấy được"));
+}
+
 void Lesson::attention(const regard::study::AttentionPanel& panel) {
   line();
   if (!panel.name.empty()) line(panel.name);
   regard::study::TerminalPicture picture = regard::study::terminal_picture(stdout);
   picture.unicode = true;  // as all of the text is
-  print(regard::study::attention_grid(panel, picture));
+  picture.width -= 2;
+  for (const std::string& row : regard::study::attention_grid(panel, picture))
+    line("  " + without_trailing_spaces(row));
 }
 
 void Lesson::claim(const std::string& en, const std::string& vi, bool holds, const std::string& measured) {
@@ -241,8 +251,9 @@ void Lesson::picture(const std::string& name, const std::string& svg) {
   if (out_.empty()) return;
   const std::filesystem::path path = out_ / (name_ + "." + name + ".svg");
   common::write_text(path, svg);
-  line();
+  if (!after_picture_) line();
   line(pick("Picture: ", "Hình: ") + path.string());
+  after_picture_ = true;
 }
 
 void Lesson::write_record() const {

@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <regard/mask.hpp>
 #include <regard/study/frame.hpp>
 #include <regard/tensor.hpp>
 
@@ -68,7 +69,7 @@ class Lesson {
   void heading(const std::string& en, const std::string& vi);
   /// A paragraph.
   void say(const std::string& en, const std::string& vi);
-  /// A line by itself, the same in both languages.
+  /// Set apart, the same in both languages.
   void formula(const std::string& text);
   /// What to look at in what follows.
   void look_for(const std::string& en, const std::string& vi);
@@ -82,6 +83,8 @@ class Lesson {
   void keep(const std::string& name, double value);
   void print(const Table& table);
   void print(const std::vector<std::string>& lines);
+  /// What a mask hides, as signs.
+  void print(const regard::Mask& mask, regard::Size queries, regard::Size keys);
   /// The matrix in the terminal, its cells coloured or shaded.
   void attention(const regard::study::AttentionPanel& panel);
 
@@ -113,7 +116,7 @@ class Lesson {
   std::string name_, title_, about_, language_ = "en";
   CLI::App app_;
   std::filesystem::path out_;
-  bool quiet_ = false, colors_ = false, after_claim_ = false;
+  bool quiet_ = false, colors_ = false, after_claim_ = false, after_picture_ = false;
   int width_ = 80;
   int claims_ = 0, failed_ = 0, pictures_ = 0;
   std::unique_ptr<Record> record_;

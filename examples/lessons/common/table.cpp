@@ -23,11 +23,6 @@ bool is_number(const std::string& text) {
   return first != std::string::npos && text[first] >= '0' && text[first] <= '9';
 }
 
-std::string without_trailing_spaces(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
 }  // namespace
 
 void Table::row(std::vector<std::string> cells) {
@@ -89,6 +84,11 @@ std::vector<std::string> wrapped(std::string_view text, int width, std::string_v
   }
   if (!empty) lines.push_back(line);
   return lines;
+}
+
+std::string without_trailing_spaces(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
 }
 
 std::string left_in(std::string_view text, int columns) {

@@ -32,5 +32,6 @@ class Table {
 /// The text with spaces up to `columns`: behind it, or before it.
 [[nodiscard]] std::string left_in(std::string_view text, int columns);
 [[nodiscard]] std::string right_in(std::string_view text, int columns);
+[[nodiscard]] std::string without_trailing_spaces(std::string line);
 
 }  // namespace lessons

@@ -16,6 +16,9 @@ namespace study {
 /// strong as the number is large beside the largest of its panel.
 enum class MatrixScale { weight, signed_value };
 
+/// Which of its two panels an arrow points at.
+enum class ArrowTo { this_panel, panel_before };
+
 struct MatrixPanel {
   std::string title;                 ///< above, e.g. "Q = X·W_Q"
   std::vector<std::string> rows;     ///< a label each; all may be empty texts
@@ -24,13 +27,14 @@ struct MatrixPanel {
   std::vector<std::uint8_t> hidden;  ///< [rows, columns], 1 where a mask hides a cell; empty: none
   MatrixScale scale = MatrixScale::signed_value;
   std::string caption;  ///< below
-  std::string arrow;    ///< above an arrow from the panel before it; empty: no arrow
+  std::string arrow;    ///< above an arrow between the panel before it and this one; empty: no arrow
+  ArrowTo arrow_to = ArrowTo::this_panel;
 };
 
 struct PanelsOptions {
   std::string title;
   std::string note;             ///< small print below the panels
-  std::size_t per_row = 0;      ///< panels side by side; 0: all
+  std::size_t per_row = 0;      ///< panels side by side, each under the one above; 0: all
   int decimals = 2;             ///< of the numbers in the cells
   std::string language = "en";  ///< of the picture's own words: "en" or "vi"
 };
