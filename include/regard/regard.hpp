@@ -9,6 +9,7 @@
 #include <regard/dtype.hpp>
 #include <regard/error.hpp>
 #include <regard/gradcheck.hpp>
+#include <regard/instruction_set.hpp>
 #include <regard/io/safetensors.hpp>
 #include <regard/loss.hpp>
 #include <regard/mask.hpp>

@@ -5,28 +5,15 @@
 
 #include "kernels/loops.hpp"
 #include "kernels/numbers.hpp"
+#include "kernels/rows.hpp"
 
 namespace regard::kernels {
 namespace {
 
-// exp of a non-positive number only, so that nothing overflows.
-template <class T>
-T logistic(T x) {
-  const T e = std::exp(-std::abs(x));
-  return x >= 0 ? 1 / (1 + e) : e / (1 + e);
-}
-
-template <class T>
-constexpr T inverse_sqrt_2 = static_cast<T>(0.70710678118654752440);
-template <class T>
-constexpr T sqrt_2_over_pi = static_cast<T>(0.79788456080286535588);
-template <class T>
-constexpr T inverse_sqrt_2_pi = static_cast<T>(0.39894228040143267794);
-
-// erfc keeps the digits that 1 + erf loses far to the left.
-template <class T>
-T cumulative(T x) {
-  return static_cast<T>(0.5) * std::erfc(-x * inverse_sqrt_2<T>);
+// One row function of the instruction set's table as a kernel.
+template <class T, auto function>
+void rows_kernel(const Call& c) {
+  map_rows<T>(c, rows<T>().*function);
 }
 
 }  // namespace
@@ -40,6 +27,14 @@ T cumulative(T x) {
   const KernelSet op = {[](const Call& c) { map1<float, float>(c, [](float x) -> float { return f; }); }, \
                         [](const Call& c) { map1<double, double>(c, [](double x) -> double { return f; }); }, \
                         [](const Call& c) { map1<Size, Size>(c, [](Size x) -> Size { return f; }); }};
+// The same, where floats have a loop per instruction set, in kernels/vector/elementwise.cpp.
+#define VECTOR(op) const KernelSet op = {rows_kernel<float, &Rows<float>::op>, rows_kernel<double, &Rows<double>::op>};
+#define VECTOR_UNARY_INT(op, f)                                                                 \
+  const KernelSet op = {rows_kernel<float, &Rows<float>::op>, rows_kernel<double, &Rows<double>::op>, \
+                        [](const Call& c) { map1<Size, Size>(c, [](Size x) -> Size { return f; }); }};
+#define VECTOR_BINARY_INT(op, f)                                                                 \
+  const KernelSet op = {rows_kernel<float, &Rows<float>::op>, rows_kernel<double, &Rows<double>::op>, \
+                        [](const Call& c) { map2<Size, Size>(c, [](Size a, Size b) -> Size { return f; }); }};
 #define BINARY(op, f)                                                                                          \
   const KernelSet op = {[](const Call& c) { map2<float, float>(c, [](float a, float b) -> float { return f; }); }, \
                         [](const Call& c) { map2<double, double>(c, [](double a, double b) -> double { return f; }); }};
@@ -54,31 +49,31 @@ T cumulative(T x) {
                         [](const Call& c) { map2<bool, bool>(c, [](bool a, bool b) { return f; }); }};
 
 // clang-format off
-BINARY_INT(add,      a + b)
-BINARY_INT(subtract, a - b)
-BINARY_INT(multiply, a * b)
-BINARY    (divide,   a / b)
-BINARY    (power,    std::pow(a, b))
-BINARY_INT(maximum,  larger(a, b))
-BINARY_INT(minimum,  smaller(a, b))
-BINARY    (share_of_max, a > b ? 1 : a == b ? static_cast<decltype(a)>(0.5) : 0)
+VECTOR_BINARY_INT(add,      a + b)
+VECTOR_BINARY_INT(subtract, a - b)
+VECTOR_BINARY_INT(multiply, a * b)
+VECTOR   (divide)
+BINARY   (power,    std::pow(a, b))
+VECTOR_BINARY_INT(maximum,  larger(a, b))
+VECTOR_BINARY_INT(minimum,  smaller(a, b))
+BINARY   (share_of_max, a > b ? 1 : a == b ? static_cast<decltype(a)>(0.5) : 0)
 
-UNARY_INT (negate,   -x)
-UNARY_INT (square,   x * x)
-UNARY     (exp,      std::exp(x))
-UNARY     (log,      std::log(x))
-UNARY     (sqrt,     std::sqrt(x))
-UNARY_INT (abs,      x < 0 ? -x : x == 0 ? 0 : x)
-UNARY     (sign,     x > 0 ? 1 : x < 0 ? -1 : x)
-UNARY     (tanh,     std::tanh(x))
-UNARY     (sigmoid,  logistic(x))
-UNARY     (relu,     x > 0 || x != x ? x : 0)
-UNARY     (softplus, larger(x, decltype(x){0}) + std::log1p(std::exp(-std::abs(x))))
-UNARY     (unit_step, x > 0 ? 1 : x != x ? x : 0)
-UNARY     (gelu_exact, x * cumulative(x))
-UNARY     (gelu_tanh,  x / 2 * (1 + std::tanh(sqrt_2_over_pi<decltype(x)> * (x + static_cast<decltype(x)>(0.044715) * x * x * x))))
-UNARY     (normal_cdf, cumulative(x))
-UNARY     (normal_pdf, inverse_sqrt_2_pi<decltype(x)> * std::exp(-x * x / 2))
+VECTOR_UNARY_INT(negate, -x)
+VECTOR_UNARY_INT(square, x * x)
+VECTOR_UNARY_INT(abs,    x < 0 ? -x : x)
+VECTOR(exp)
+VECTOR(log)
+VECTOR(sqrt)
+VECTOR(sign)
+VECTOR(tanh)
+VECTOR(sigmoid)
+VECTOR(relu)
+VECTOR(softplus)
+VECTOR(unit_step)
+VECTOR(gelu_exact)
+VECTOR(gelu_tanh)
+VECTOR(normal_cdf)
+VECTOR(normal_pdf)
 
 COMPARISON(equal,         a == b)
 COMPARISON(not_equal,     a != b)
@@ -108,19 +103,30 @@ namespace {
 template <class T>
 void add_scalar_kernel(const Call& c) {
   const T b = static_cast<T>(c.get<double>());
-  map1<T, T>(c, [b](T x) -> T { return x + b; });
+  if constexpr (std::is_floating_point_v<T>)
+    map_rows<T>(c, rows<T>().add, b);
+  else
+    map1<T, T>(c, [b](T x) -> T { return x + b; });
 }
 
 template <class T>
 void multiply_scalar_kernel(const Call& c) {
   const T b = static_cast<T>(c.get<double>());
-  map1<T, T>(c, [b](T x) -> T { return x * b; });
+  if constexpr (std::is_floating_point_v<T>)
+    map_rows<T>(c, rows<T>().multiply, b);
+  else
+    map1<T, T>(c, [b](T x) -> T { return x * b; });
 }
 
 template <class T>
 void power_scalar_kernel(const Call& c) {
   const T b = static_cast<T>(c.get<double>());
-  map1<T, T>(c, [b](T x) -> T { return std::pow(x, b); });
+  if (b == 2)
+    map1<T, T>(c, [](T x) -> T { return x * x; });
+  else if (b == 3)
+    map1<T, T>(c, [](T x) -> T { return x * x * x; });
+  else
+    map1<T, T>(c, [b](T x) -> T { return std::pow(x, b); });
 }
 
 template <class T>

@@ -1,0 +1,185 @@
+// Vectors of numbers, as wide as the instruction set this file is compiled for: REGARD_VARIANT, a namespace
+// of its own. What is written here and in the files that include it is compiled once per instruction set. A
+// linker keeps one of several inline functions of one name, and that one must not hold instructions that the
+// processor lacks: so everything here is in an unnamed namespace, uses no inline function that other code
+// shares, and a test looks for such functions in what the compiler made of it.
+#pragma once
+
+#include <xsimd/xsimd.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+#include <regard/dtype.hpp>
+
+// Debug builds inline as well: a function that is not inlined gets a name the linker sees.
+#define REGARD_INLINE inline __attribute__((always_inline))
+
+namespace regard::kernels::REGARD_VARIANT {
+namespace {
+
+using InstructionSet = xsimd::default_arch;  // what the compiler's flags name
+
+template <class T>
+using Batch = xsimd::batch<T, InstructionSet>;
+template <class T>
+using Truths = xsimd::batch_bool<T, InstructionSet>;
+template <class T>
+inline constexpr Size width = static_cast<Size>(Batch<T>::size);
+
+/// The unsigned integer of T's size.
+template <class T>
+using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+template <class To, class From>
+REGARD_INLINE Batch<To> bits_as(const Batch<From>& x) {
+#if XSIMD_VERSION_MAJOR < 11
+  return xsimd::bitwise_cast<Batch<To>>(x);
+#else
+  return xsimd::bitwise_cast<To>(x);
+#endif
+}
+
+template <class T>
+REGARD_INLINE Batch<T> load(const T* from) {
+  return Batch<T>::load_unaligned(from);
+}
+
+template <class T>
+REGARD_INLINE void store(T* to, const Batch<T>& x) {
+  x.store_unaligned(to);
+}
+
+/// Not x != x, which is false for a NaN in some of xsimd's instruction sets.
+template <class T>
+REGARD_INLINE Truths<T> is_nan(const Batch<T>& x) {
+  return !(x == x);
+}
+
+/// Not -x, which takes 0 to 0 in some of them.
+template <class T>
+REGARD_INLINE Batch<T> negate(const Batch<T>& x) {
+  return x ^ Batch<T>(-T{0});
+}
+
+// ---- the first few lanes: 0 < count < width
+// -----------------------------------------------------------------
+
+#if defined(__AVX512VL__)
+
+REGARD_INLINE __mmask16 first_bits(Size count) {
+  return static_cast<__mmask16>((1u << count) - 1);
+}
+
+REGARD_INLINE Batch<float> load_first(const float* from, Size count) {
+  return _mm512_maskz_loadu_ps(first_bits(count), from);
+}
+REGARD_INLINE Batch<double> load_first(const double* from, Size count) {
+  return _mm512_maskz_loadu_pd(static_cast<__mmask8>(first_bits(count)), from);
+}
+REGARD_INLINE void store_first(float* to, Size count, const Batch<float>& x) {
+  _mm512_mask_storeu_ps(to, first_bits(count), x);
+}
+REGARD_INLINE void store_first(double* to, Size count, const Batch<double>& x) {
+  _mm512_mask_storeu_pd(to, static_cast<__mmask8>(first_bits(count)), x);
+}
+
+#elif defined(__AVX2__)
+
+REGARD_INLINE __m256i first_words(Size count) {
+  const __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), places);
+}
+
+REGARD_INLINE Batch<float> load_first(const float* from, Size count) {
+  return _mm256_maskload_ps(from, first_words(count));
+}
+REGARD_INLINE Batch<double> load_first(const double* from, Size count) {
+  return _mm256_maskload_pd(from, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(first_words(count))));
+}
+REGARD_INLINE void store_first(float* to, Size count, const Batch<float>& x) {
+  _mm256_maskstore_ps(to, first_words(count), x);
+}
+REGARD_INLINE void store_first(double* to, Size count, const Batch<double>& x) {
+  _mm256_maskstore_pd(to, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(first_words(count))), x);
+}
+
+#else
+
+template <class T>
+REGARD_INLINE Batch<T> load_first(const T* from, Size count) {
+  T lanes[width<T>] = {};
+  for (Size i = 0; i < count; ++i) lanes[i] = from[i];
+  return load(lanes);
+}
+template <class T>
+REGARD_INLINE void store_first(T* to, Size count, const Batch<T>& x) {
+  T lanes[width<T>];
+  store(lanes, x);
+  for (Size i = 0; i < count; ++i) to[i] = lanes[i];
+}
+
+#endif
+
+/// 0, 1, 2, ... in memory, at which to compare.
+template <class T>
+REGARD_INLINE Batch<T> places() {
+  T lanes[width<T>];
+  for (Size i = 0; i < width<T>; ++i) lanes[i] = static_cast<T>(i);
+  return load(lanes);
+}
+
+/// x in the first lanes, `other` in the rest.
+template <class T>
+REGARD_INLINE Batch<T> first_of(const Batch<T>& x, Size count, const Batch<T>& other) {
+  return xsimd::select(places<T>() < Batch<T>(static_cast<T>(count)), x, other);
+}
+
+// ---- booleans in memory
+// -------------------------------------------------------------------------------------
+
+/// Is keep[i] set, for as many lanes as there are?
+template <class T>
+REGARD_INLINE Truths<T> load_truths(const bool* keep) {
+  T lanes[width<T>];
+  for (Size i = 0; i < width<T>; ++i) lanes[i] = static_cast<T>(keep[i]);
+  return load(lanes) != Batch<T>(T{0});
+}
+template <class T>
+REGARD_INLINE Truths<T> load_first_truths(const bool* keep, Size count) {
+  T lanes[width<T>] = {};
+  for (Size i = 0; i < count; ++i) lanes[i] = static_cast<T>(keep[i]);
+  return load(lanes) != Batch<T>(T{0});
+}
+
+// ---- loops
+// --------------------------------------------------------------------------------------------------
+
+/// y = f(x), element by element. y may be x.
+template <class T, class F>
+REGARD_INLINE void map(Size n, const T* x, T* y, F f) {
+  Size i = 0;
+  for (; i + width<T> <= n; i += width<T>) store(y + i, f(load(x + i)));
+  if (i < n) store_first(y + i, n - i, f(load_first(x + i, n - i)));
+}
+
+/// y = f(a, b), element by element; a step is 1, or 0 where one number meets the whole row. y may be a or b.
+template <class T, class F>
+REGARD_INLINE void map(Size n, const T* a, Size a_step, const T* b, Size b_step, T* y, F f) {
+  if (a_step == 0) {
+    const Batch<T> one(*a);
+    map(
+        n, b, y, [ one, f ](const Batch<T>& x) __attribute__((always_inline)) { return f(one, x); });
+  } else if (b_step == 0) {
+    const Batch<T> one(*b);
+    map(
+        n, a, y, [ one, f ](const Batch<T>& x) __attribute__((always_inline)) { return f(x, one); });
+  } else {
+    Size i = 0;
+    for (; i + width<T> <= n; i += width<T>) store(y + i, f(load(a + i), load(b + i)));
+    if (i < n) store_first(y + i, n - i, f(load_first(a + i, n - i), load_first(b + i, n - i)));
+  }
+}
+
+}  // namespace
+}  // namespace regard::kernels::REGARD_VARIANT

@@ -1,0 +1,244 @@
+// exp, log and their relatives on vectors. exp and log err by less than 1 unit in the last place, the others
+// by up to 4 (tests/kernels/functions_test.cpp); NaN, infinities, denormal numbers and -0 come out as C's
+// functions have them. Coefficients are our own fits: interpolation in Chebyshev points with 50 digits.
+#pragma once
+
+#include <limits>
+
+#include "kernels/vector/batch.hpp"
+
+namespace regard::kernels::REGARD_VARIANT {
+namespace {
+
+template <class T>
+struct Constants;
+
+template <>
+struct Constants<float> {
+  static constexpr int mantissa_bits = 23;
+  static constexpr int bias = 127;
+  // log 2 in two parts; the first times an exponent is exact.
+  static constexpr float log2_high = 0.693145751953125F, log2_low = 1.428606820309417232e-6F;
+  // Beyond these exp is 0 or infinite.
+  static constexpr float exp_low = -104, exp_high = 89;
+  // (exp(r) - 1 - r) / r² for |r| <= log(2) / 2.
+  static constexpr float exp_tail[] = {0.50000000134658092F, 0.16666666681623231F, 0.041666464925285905F,
+                                       0.0083333109254809F,  0.0013933649996309F,  0.00019890990824673654F};
+  // (log((1 + s) / (1 - s)) - 2s) / s³ in s² for s up to where the ratio is sqrt(2).
+  static constexpr float log_tail[] = {0.66666666554406187F, 0.40000121914145558F, 0.28550812383011838F,
+                                       0.23330696660983467F};
+  // (x + shift)·exp(x²/2)·Φ(-x) in (x - turn) / (x + turn) for 0 <= x <= cdf_end.
+  static constexpr float cdf_turn = 4, cdf_shift = 2, cdf_end = 15;
+  static constexpr float cdf[] = {0.56646384780698795F,     -0.26710119835077690F,    0.13837888039472133F,
+                                  -0.043107071937485533F,   -0.0013326992068924464F,  0.0094445435658532600F,
+                                  -0.0044978663275144051F,  0.00034846059160949569F,  0.00051758144090683653F,
+                                  -0.00012175768273036595F, -0.000066768560544549627F};
+  static constexpr float tanh_end = 10;                    // beyond it tanh is 1
+  static constexpr std::uint32_t high_bits = 0xfffff000u;  // half of the mantissa: its square is exact
+};
+
+template <>
+struct Constants<double> {
+  static constexpr int mantissa_bits = 52;
+  static constexpr int bias = 1023;
+  static constexpr double log2_high = 0.6931471805582987144589, log2_low = 1.646594958289708128098e-12;
+  static constexpr double exp_low = -746, exp_high = 710;
+  static constexpr double exp_tail[] = {
+      0.5,
+      0.16666666666666670991,
+      0.041666666666666669755,
+      0.0083333333333261351258,
+      0.0013888888888883748305,
+      0.00019841269874820625271,
+      0.000024801587325547741216,
+      2.755725540020642443e-6,
+      2.7557273643110295328e-7,
+      2.5105217004720745164e-8,
+      2.0914686968086877233e-9,
+  };
+  static constexpr double log_tail[] = {
+      0.66666666666666666465, 0.4000000000000087823,  0.28571428570802848023, 0.22222222391887056937,
+      0.18181795621633707591, 0.15386240708919348304, 0.13268746196943832282, 0.1308690787387854333};
+  static constexpr double cdf_turn = 5.25, cdf_shift = 3, cdf_end = 39;
+  static constexpr double cdf[] = {
+      0.60627790453471620017,     -0.36567912834459994388,     0.2609262800877863782,
+      -0.15738696390410095047,    0.077514613277415341513,     -0.028808944931393271117,
+      0.0061568037195530644988,   0.00085701770417798113075,   -0.0013787440473979301495,
+      0.00053853716118037040146,  -0.000042488855506793492551, -0.00005179753230262220117,
+      0.000019494492553380903741, 2.3192126796777229009e-6,    -3.1050780699488503795e-6,
+      1.5272857936404074287e-7,   4.3716795726705256422e-7,    -6.1436896999253718889e-8,
+      -6.3049861961390956533e-8,  1.0434264859412380518e-8,    8.7167238894513525765e-9,
+      -8.8681092748115197842e-10, -7.6109135340484535257e-10,
+  };
+  static constexpr double tanh_end = 20;
+  static constexpr std::uint64_t high_bits = 0xfffffffff8000000u;
+};
+
+/// c[0] + c[1]·x + c[2]·x² + ...
+template <class T, std::size_t count>
+REGARD_INLINE Batch<T> polynomial(const Batch<T>& x, const T (&c)[count]) {
+  Batch<T> sum(c[count - 1]);
+  for (std::size_t i = count - 1; i-- > 0;) sum = xsimd::fma(sum, x, Batch<T>(c[i]));
+  return sum;
+}
+
+/// A whole number k near x as a number and as 2^k, for |k| up to the exponent's bias. Adding a number as
+/// large as 1.5·2^mantissa_bits rounds x to a whole one and leaves k + bias in the sum's lowest bits.
+template <class T>
+struct Whole {
+  Batch<T> number, power_of_2;
+
+  REGARD_INLINE explicit Whole(const Batch<T>& x) {
+    using C = Constants<T>;
+    constexpr T large = static_cast<T>(3 * (Bits<T>{1} << (C::mantissa_bits - 1)) + C::bias);
+    const Batch<T> sum = x + Batch<T>(large);
+    number = sum - Batch<T>(large);
+    power_of_2 = bits_as<T>(Batch<Bits<T>>(bits_as<Bits<T>>(sum) << C::mantissa_bits));
+  }
+};
+
+/// x = k·log 2 + r with |r| <= log(2) / 2, and exp(r) - 1.
+template <class T>
+struct Reduced {
+  Batch<T> k, exp_minus_1;
+
+  REGARD_INLINE explicit Reduced(const Batch<T>& x, const Batch<T>& low = Batch<T>(T{0})) {
+    using C = Constants<T>;
+    k = Whole<T>(x * Batch<T>(static_cast<T>(1.442695040888963407359925))).number;
+    Batch<T> r = xsimd::fma(k, Batch<T>(-C::log2_high), x);
+    r = xsimd::fma(k, Batch<T>(-C::log2_low), r) + low;
+    exp_minus_1 = xsimd::fma(r * r, polynomial(r, C::exp_tail), r);
+  }
+};
+
+/// exp(x + low), where low is too small to be added to x.
+template <class T>
+REGARD_INLINE Batch<T> exp(const Batch<T>& x, const Batch<T>& low = Batch<T>(T{0})) {
+  using C = Constants<T>;
+  Batch<T> inside = xsimd::select(x < Batch<T>(C::exp_low), Batch<T>(C::exp_low), x);
+  inside = xsimd::select(inside > Batch<T>(C::exp_high), Batch<T>(C::exp_high), inside);
+  const Reduced<T> reduced(inside, low);
+  // 2^k in two factors: it may be denormal, or too large while the product is not.
+  const Whole<T> half(reduced.k * Batch<T>(static_cast<T>(0.5)));
+  const Whole<T> rest(reduced.k - half.number);
+  return (reduced.exp_minus_1 + Batch<T>(T{1})) * half.power_of_2 * rest.power_of_2;
+}
+
+/// exp(x) - 1 for |x| <= 2·tanh_end.
+template <class T>
+REGARD_INLINE Batch<T> exp_minus_1(const Batch<T>& x) {
+  const Reduced<T> reduced(x);
+  const Batch<T> power = Whole<T>(reduced.k).power_of_2;
+  return xsimd::fma(reduced.exp_minus_1, power, power - Batch<T>(T{1}));
+}
+
+/// log(x) for normal x > 0. With x = 2^k·(1 + f) and s = f / (2 + f), log(1 + f) = f - s·(f - s²·tail(s²)).
+template <class T>
+REGARD_INLINE Batch<T> log_of_normal(const Batch<T>& x, const Batch<T>& added_to_k) {
+  using C = Constants<T>;
+  constexpr T half_root = static_cast<T>(0.70710678118654752440),
+              large = static_cast<T>(Bits<T>{1} << C::mantissa_bits);
+  const Batch<Bits<T>> bits = bits_as<Bits<T>>(x);
+  // An exponent among the mantissa bits of 2^mantissa_bits is a number.
+  const Batch<Bits<T>> exponent =
+      Batch<Bits<T>>(bits >> C::mantissa_bits) | bits_as<Bits<T>>(Batch<T>(large));
+  Batch<T> k = bits_as<T>(exponent) - Batch<T>(large + C::bias - 1) + added_to_k;
+  const Batch<Bits<T>> fraction = bits & Batch<Bits<T>>((Bits<T>{1} << C::mantissa_bits) - 1);
+  Batch<T> m = bits_as<T>(Batch<Bits<T>>(fraction | bits_as<Bits<T>>(Batch<T>(static_cast<T>(0.5)))));
+  const Truths<T> small = m < Batch<T>(half_root);
+  m = xsimd::select(small, m + m, m);
+  k = xsimd::select(small, k - Batch<T>(T{1}), k);
+  const Batch<T> f = m - Batch<T>(T{1});
+  const Batch<T> s = f / (f + Batch<T>(T{2}));
+  const Batch<T> z = s * s, half_square = f * f * Batch<T>(static_cast<T>(0.5));
+  const Batch<T> tail = s * (half_square + z * polynomial(z, C::log_tail)) + k * Batch<T>(C::log2_low);
+  return xsimd::fma(k, Batch<T>(C::log2_high), f - (half_square - tail));
+}
+
+template <class T>
+REGARD_INLINE Batch<T> log(const Batch<T>& x) {
+  using C = Constants<T>;
+  constexpr T infinity = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  constexpr T up = static_cast<T>(Bits<T>{1} << (C::mantissa_bits + 1));
+  const Batch<T> zero(T{0});
+  const Truths<T> denormal = x < Batch<T>(std::numeric_limits<T>::min());
+  const Batch<T> normal = xsimd::select(denormal, x * Batch<T>(up), x);
+  Batch<T> y =
+      log_of_normal(normal, xsimd::select(denormal, Batch<T>(static_cast<T>(-C::mantissa_bits - 1)), zero));
+  y = xsimd::select(x > zero, y, xsimd::select(x == zero, Batch<T>(-infinity), Batch<T>(nan)));
+  return xsimd::select(x == Batch<T>(infinity), x, y);
+}
+
+/// log(1 + t) for 0 <= t <= 1: what 1 + t rounds away is put back, as a part of the sum.
+template <class T>
+REGARD_INLINE Batch<T> log_1_plus(const Batch<T>& t) {
+  const Batch<T> sum = t + Batch<T>(T{1});
+  const Batch<T> lost = t - (sum - Batch<T>(T{1}));
+  return log_of_normal(sum, Batch<T>(T{0})) + lost / sum;
+}
+
+template <class T>
+REGARD_INLINE Batch<T> sigmoid(const Batch<T>& x) {
+  const Batch<T> e = exp(negate<T>(xsimd::abs(x))), one(T{1});
+  return xsimd::select(x < Batch<T>(T{0}), e, one) / (one + e);
+}
+
+/// max(x, 0) + log(1 + exp(-|x|)); a NaN stays.
+template <class T>
+REGARD_INLINE Batch<T> softplus(const Batch<T>& x) {
+  const Batch<T> zero(T{0});
+  return xsimd::select(x < zero, zero, x) + log_1_plus(exp(negate<T>(xsimd::abs(x))));
+}
+
+/// e / (e + 2) with e = exp(2|x|) - 1, and x's sign.
+template <class T>
+REGARD_INLINE Batch<T> tanh(const Batch<T>& x) {
+  const Batch<T> end(Constants<T>::tanh_end), magnitude = xsimd::abs(x);
+  const Batch<T> inside = xsimd::select(magnitude > end, end, magnitude);
+  const Batch<T> e = exp_minus_1(inside + inside);
+  const Batch<T> sign = x & Batch<T>(-T{0});
+  return (e / (e + Batch<T>(T{2}))) | sign;
+}
+
+/// exp(-x²/2): the square in two parts, so that its rounding is not magnified.
+template <class T>
+REGARD_INLINE Batch<T> exp_of_half_square(const Batch<T>& x) {
+  const Batch<T> high = x & bits_as<T>(Batch<Bits<T>>(Constants<T>::high_bits)), half(static_cast<T>(-0.5));
+  return exp(high * high * half, (x - high) * (x + high) * half);
+}
+
+template <class T>
+REGARD_INLINE Batch<T> normal_pdf(const Batch<T>& x) {
+  const Batch<T> end(Constants<T>::cdf_end), magnitude = xsimd::abs(x);
+  return exp_of_half_square<T>(xsimd::select(magnitude > end, end, magnitude)) *
+         Batch<T>(static_cast<T>(0.39894228040143267794));
+}
+
+/// Φ(x): exp(-x²/2) times a slow function of |x|, which keeps all digits far to the left.
+template <class T>
+REGARD_INLINE Batch<T> normal_cdf(const Batch<T>& x) {
+  using C = Constants<T>;
+  const Batch<T> end(C::cdf_end), turn(C::cdf_turn), magnitude = xsimd::abs(x);
+  const Batch<T> inside = xsimd::select(magnitude > end, end, magnitude);
+  const Batch<T> slow =
+      polynomial((inside - turn) / (inside + turn), C::cdf) / (inside + Batch<T>(C::cdf_shift));
+  const Batch<T> below = exp_of_half_square(inside) * slow;
+  return xsimd::select(x > Batch<T>(T{0}), Batch<T>(T{1}) - below, below);
+}
+
+template <class T>
+REGARD_INLINE Batch<T> gelu_exact(const Batch<T>& x) {
+  return x * normal_cdf(x);
+}
+
+/// x/2·(1 + tanh u) = x·sigmoid(2u).
+template <class T>
+REGARD_INLINE Batch<T> gelu_tanh(const Batch<T>& x) {
+  const Batch<T> cube = x * x * x;
+  const Batch<T> u =
+      Batch<T>(static_cast<T>(0.79788456080286535588)) * (x + Batch<T>(static_cast<T>(0.044715)) * cube);
+  return x * sigmoid<T>(u + u);
+}
+
+}  // namespace
+}  // namespace regard::kernels::REGARD_VARIANT
