@@ -69,11 +69,11 @@ struct AttentionOptions : ScoreOptions {
 /// What attention did. The values are constants; the gradients arrive with backward, in all copies of the
 /// trace. Giving the trace to another call starts it afresh.
 struct AttentionTrace {
-  Tensor raw;      ///< [batch, heads, queries, keys] query·key, hidden ones as well
-  Tensor scaled;   ///< [batch, heads, queries, keys] raw·scale
-  Tensor masked;   ///< [batch, heads, queries, keys] scaled (and capped) + bias; -inf where hidden
-  Tensor weights;  ///< [batch, heads, queries, keys] softmax (or another normaliser) of masked, 0 where
-                   ///< hidden; or what through_weights made of it
+  Tensor raw;        ///< [batch, heads, queries, keys] query·key, hidden ones as well
+  Tensor scaled;     ///< [batch, heads, queries, keys] raw·scale
+  Tensor masked;     ///< [batch, heads, queries, keys] scaled (and capped) + bias; -inf where hidden
+  Tensor weights;    ///< [batch, heads, queries, keys] softmax (or another normaliser) of masked, 0 where
+                     ///< hidden; or what through_weights made of it
   Tensor dropped;    ///< [batch, heads, queries, keys] weights after dropout; the weights if there was none
   Tensor output;     ///< [batch, heads, queries, value_width]
   Tensor logsumexp;  ///< [batch, heads, queries] log Σ exp masked; -inf for a query that sees nothing
@@ -122,5 +122,24 @@ struct AttentionTrace {
 [[nodiscard]] Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                const Mask& mask = {}, const AttentionOptions& options = {},
                                AttentionTrace* trace = nullptr);
+
+struct LinearAttentionOptions {
+  bool causal = false;  ///< a token sees itself and those before it
+  /// int64 [batch]: how many keys each sequence has; those behind are hidden from all. All, unless given.
+  Tensor lengths = {};
+};
+
+/// Katharopoulos et al. 2020: the weight of key j for query i is φ(q_i)·φ(k_j) with φ(x) = elu(x) + 1, so
+/// that
+///   y_i = φ(q_i)·(Σ_j φ(k_j)ᵀ·v_j) / (φ(q_i)·Σ_j φ(k_j))
+/// and no matrix of weights is made: time and memory are linear in the number of tokens, also for gradients
+/// of every order, and also where causal, with j <= i.
+///
+/// Shapes, shared heads, dtypes and errors as attention; causal needs as many queries as keys. What is hidden
+/// is never read, and a query that sees nothing, or whose weights are too small for the dtype, gives zeros.
+/// No scale: φ is no exponential. Gradients: with S = Σ_j φ(k_j)ᵀ·v_j, each is such a sum again, from the
+/// other side where causal.
+[[nodiscard]] Tensor linear_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                      const LinearAttentionOptions& options = {});
 
 }  // namespace regard

@@ -9,9 +9,11 @@
 #include <regard/ops.hpp>
 
 #include "autograd/apply.hpp"
+#include "kernels/causal_product.hpp"
 #include "ops/alibi.hpp"
 #include "ops/attention_steps.hpp"
 #include "ops/masked_product.hpp"
+#include "ops/matmul.hpp"
 #include "ops/softmax.hpp"
 
 namespace regard {
@@ -21,20 +23,20 @@ struct Extents {
   Size batch, heads, kv_heads, queries, keys, key_width;
 };
 
-[[noreturn]] void do_not_fit(const Tensor& query, const Tensor& key, const Tensor& value,
+[[noreturn]] void do_not_fit(const char* op, const Tensor& query, const Tensor& key, const Tensor& value,
                              const std::string& why) {
-  throw ShapeError("attention: query " + to_string(query.shape()) + ", key " + to_string(key.shape()) +
-                   " and value " + to_string(value.shape()) + " do not fit: " + why);
+  throw ShapeError(std::string(op) + ": query " + to_string(query.shape()) + ", key " +
+                   to_string(key.shape()) + " and value " + to_string(value.shape()) + " do not fit: " + why);
 }
 
 std::string differ(const char* what, Size a, Size b) {
   return std::string(what) + " " + std::to_string(a) + " and " + std::to_string(b) + " differ";
 }
 
-void require_one_rank(const Tensor& query, const Tensor& key, const Tensor& value) {
+void require_one_rank(const char* op, const Tensor& query, const Tensor& key, const Tensor& value) {
   const int rank = query.rank();
   if (rank >= 2 && rank <= 4 && key.rank() == rank && value.rank() == rank) return;
-  do_not_fit(query, key, value,
+  do_not_fit(op, query, key, value,
              "all must be [batch, heads, tokens, width], all [batch, tokens, width], or all [tokens, width]");
 }
 
@@ -43,8 +45,8 @@ Tensor to_rank_4(const Tensor& x) {
   return x.rank() == 4 ? x : x.rank() == 3 ? expand_dims(x, {1}) : expand_dims(x, {0, 1});
 }
 
-Extents check(const Tensor& query, const Tensor& key, const Tensor& value) {
-  const auto complain = [&](const std::string& why) { do_not_fit(query, key, value, why); };
+Extents check(const char* op, const Tensor& query, const Tensor& key, const Tensor& value) {
+  const auto complain = [&](const std::string& why) { do_not_fit(op, query, key, value, why); };
   Size batch = query.size(0);
   for (const Tensor* x : {&key, &value}) {
     if (batch == 1) batch = x->size(0);
@@ -146,10 +148,10 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
                  const AttentionOptions& options, AttentionTrace* trace) {
   detail::common_float_dtype("attention", query, key);
   const DType dtype = detail::common_float_dtype("attention", query, value);
-  require_one_rank(query, key, value);
+  require_one_rank("attention", query, key, value);
   check(options);
   const Tensor q = to_rank_4(query), k = to_rank_4(key), v = to_rank_4(value);
-  const Extents n = check(q, k, v);
+  const Extents n = check("attention", q, k, v);
   const ResolvedMask visible = mask.resolve(n.batch, n.heads, n.queries, n.keys);
   check_bias(visible.bias, dtype);
   if (options.empty_rows == EmptyRows::error) require_visible_keys(mask, visible.keep, n);
@@ -176,6 +178,80 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   at.output = detail::masked_mix(at.dropped, group.of_keys(stretch_batch(v, n.batch)), at.keep);
   if (trace) at.trace(*trace);
   return to_rank(query.rank(), at.output, n);
+}
+
+// ---- linear attention ----------------------------------------------------------------------------------
+
+namespace {
+
+using detail::Op, detail::Vjp, kernels::Side;
+
+Tensor causal_product(const Tensor& a, const Tensor& b, const Tensor& c, Side side);
+
+// y_i = Σ_{j <= i} (a_i·b_j)·c_j. Each gradient is such a sum again, over j <= i for a, over i >= j for b and
+// c.
+Side side_of(const Vjp& at) {
+  return at.get<Side>();
+}
+Side other_side(const Vjp& at) {
+  return side_of(at) == Side::past ? Side::future : Side::past;
+}
+Tensor product_da(const Vjp& at) {
+  return sum_to(causal_product(at.dy, at.x(2), at.x(1), side_of(at)), at.x(0).shape());
+}
+Tensor product_db(const Vjp& at) {
+  return sum_to(causal_product(at.x(2), at.dy, at.x(0), other_side(at)), at.x(1).shape());
+}
+Tensor product_dc(const Vjp& at) {
+  return sum_to(causal_product(at.x(1), at.x(0), at.dy, other_side(at)), at.x(2).shape());
+}
+
+const Op causal_product_op = {
+    "causal_product", kernels::causal_product, {product_da, product_db, product_dc}};
+
+Tensor causal_product(const Tensor& a, const Tensor& b, const Tensor& c, Side side) {
+  Shape shape = broadcast_shapes(detail::broadcast_leading("causal_product", a, b),
+                                 detail::broadcast_leading("causal_product", b, c), "causal_product");
+  shape.push_back(c.size(-2));
+  shape.push_back(c.size(-1));
+  return apply(causal_product_op, {a, b, c}, shape, c.dtype(), side);
+}
+
+// elu(x) + 1, whose slope is 1 from 0 on.
+Tensor feature_map(const Tensor& x) {
+  const Tensor zero = scalar(0, x.dtype()), positive = greater(x, zero);
+  return where(positive, x + 1.0, exp(where(positive, zero, x)));
+}
+
+}  // namespace
+
+Tensor linear_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                        const LinearAttentionOptions& options) {
+  detail::common_float_dtype("linear_attention", query, key);
+  const DType dtype = detail::common_float_dtype("linear_attention", query, value);
+  require_one_rank("linear_attention", query, key, value);
+  const Tensor q = to_rank_4(query), k = to_rank_4(key), v = to_rank_4(value);
+  const Extents n = check("linear_attention", q, k, v);
+  if (options.causal && n.queries != n.keys)
+    do_not_fit("linear_attention", query, key, value,
+               differ("causal numbers of queries and keys,", n.queries, n.keys));
+  const Mask padding = options.lengths.defined() ? Mask::padding(options.lengths) : Mask();
+  const Tensor keep = padding.resolve(n.batch, n.heads, n.queries, n.keys).keep;
+  const Grouping group{n.heads, n.kv_heads};
+  const auto shown = [&](const Tensor& x) {
+    return keep.defined() ? where(transpose(keep), x, scalar(0, dtype)) : x;
+  };
+
+  // A column of ones beside the values brings the sum of the weights.
+  const Tensor left = feature_map(group.of_queries(stretch_batch(q, n.batch)));
+  const Tensor keys = group.of_keys(shown(feature_map(shown(stretch_batch(k, n.batch)))));
+  const Tensor ones_beside = ones({v.size(0), v.size(1), v.size(2), 1}, dtype);
+  const Tensor values = group.of_keys(shown(stretch_batch(concatenate({v, ones_beside}, -1), n.batch)));
+  const Tensor mixed = options.causal ? causal_product(left, keys, values, Side::past)
+                                      : matmul(left, matmul(transpose(keys), values));
+  const Tensor total = slice(mixed, -1, {v.size(-1), Slice::end});
+  const Tensor nothing = equal(total, scalar(0, dtype));
+  return to_rank(query.rank(), slice(mixed, -1, {0, v.size(-1)}) / masked_fill(total, nothing, 1), n);
 }
 
 }  // namespace regard

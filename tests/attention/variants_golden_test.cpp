@@ -54,6 +54,14 @@ TEST(VariantsOfPyTorch, AttentionIsTheSame) {
   }
 }
 
+TEST(VariantsOfPyTorch, LinearAttentionIsTheSame) {
+  for (const nlohmann::json& known : golden("variants.json").at("linear")) {
+    LinearAttentionOptions options;
+    options.causal = known.at("causal");
+    compare(known, [&](const Tensors& x) { return linear_attention(x[0], x[1], x[2], options); });
+  }
+}
+
 TEST(VariantsOfPyTorch, SlopesAreThoseOfThePaper) {
   for (const auto& [heads, values] : golden("variants.json").at("slopes").items())
     EXPECT_TENSOR_NEAR(alibi_slopes(std::stoll(heads)),

@@ -119,4 +119,27 @@ inline Line relu_line(const Line& x) {
   return y;
 }
 
+/// Linear attention as the quadratic form: a row of weights φ(q)·φ(k) of what is visible, divided by its sum.
+/// Of any rank.
+inline Plain linear_attention_twin(const Plain& query, const Plain& key, const Plain& value,
+                                   const Condition& visible = always) {
+  const auto features = [](const Plain& x) {
+    return map(rank_4(x), [](double v) { return v > 0 ? v + 1 : std::exp(v); });
+  };
+  const Law law = [](const Line& x) {
+    Line y = x;
+    double total = 0;
+    for (const double v : x) total += v;
+    for (double& v : y) v /= total;
+    return y;
+  };
+  Plain output =
+      variant_twin(
+          features(query), features(key), rank_4(value), law, visible, nothing, [](double s) { return s; }, 1)
+          .output;
+  if (query.shape.rank() < 4) output.shape.erase(1);
+  if (query.shape.rank() < 3) output.shape.erase(0);
+  return output;
+}
+
 }  // namespace regard::test
