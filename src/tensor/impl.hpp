@@ -93,7 +93,7 @@ struct Access {
 };
 
 /// The record behind x. GraphError for an empty handle.
-TensorImpl& impl(const Tensor& x);
+REGARD_API TensorImpl& impl(const Tensor& x);
 inline const kernels::Array& array(const Tensor& x) { return impl(x).array; }
 
 /// A new Tensor with uninitialised numbers, row-major.
