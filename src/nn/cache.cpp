@@ -20,7 +20,6 @@ struct KeyValueCache::Buffer {
   Tensor part(int which, Size first, Size last) const {
     return slice(rows[which], 2, {first - start, last - start});
   }
-  bool is_alone() const { return detail::is_sole_owner(rows[0]) && detail::is_sole_owner(rows[1]); }
 };
 
 namespace {
@@ -30,12 +29,11 @@ std::string describe(const Tensor& keys, const Tensor& values) {
          name(values.dtype()) + " " + to_string(values.shape());
 }
 
-/// Both of rank 4 and equal but for one axis.
+/// Both of rank 4, of one dtype, and equal but for one axis.
 bool alike(const Tensor& a, const Tensor& b, int free_axis) {
-  if (a.rank() != 4 || b.rank() != 4 || a.dtype() != b.dtype()) return false;
-  for (int axis = 0; axis < 4; ++axis)
-    if (axis != free_axis && a.size(axis) != b.size(axis)) return false;
-  return true;
+  Shape shape = a.shape();
+  if (a.rank() == 4 && b.rank() == 4) shape[free_axis] = b.size(free_axis);
+  return a.rank() == 4 && shape == b.shape() && a.dtype() == b.dtype();
 }
 
 }  // namespace
@@ -53,22 +51,22 @@ Tensor KeyValueCache::values() const {
 }
 
 KeyValueCache::Visible KeyValueCache::append(const Tensor& keys, const Tensor& values) {
+  const std::string given_in = "key-value cache: " + describe(keys, values);
   if (!is_float(keys.dtype()) || !alike(keys, values, 3))
-    throw ShapeError(
-        "key-value cache: expected keys [batch, kv_heads, tokens, key_width] and values [batch, kv_heads, "
-        "tokens, value_width] of one float dtype, got " +
-        describe(keys, values));
+    throw ShapeError(given_in +
+                     " are not [batch, kv_heads, tokens, width] of one float dtype, equal but for the width");
   if (buffer_ && !(alike(keys, buffer_->rows[0], 2) && alike(values, buffer_->rows[1], 2)))
-    throw ShapeError("key-value cache: " + describe(keys, values) + " do not continue " +
-                     describe(this->keys(), this->values()) +
+    throw ShapeError(given_in + " do not continue " + describe(this->keys(), this->values()) +
                      "; only the number of tokens may differ, or reset() first");
   if (keys.requires_grad() || values.requires_grad())
-    throw GraphError("key-value cache: what requires a gradient cannot be kept; decode under NoGrad");
+    throw GraphError(given_in + " cannot be kept, since they require a gradient; decode under NoGrad");
 
   const Size oldest = first(), now = length_ + keys.size(2);
   const Tensor given[] = {keys, values};
-  const bool last = buffer_ && (buffer_->written == length_ - buffer_->start ||
-                                (buffer_.use_count() == 1 && buffer_->is_alone()));
+  // Behind our end nobody is, or nobody is looking.
+  const bool alone = buffer_.use_count() == 1 && detail::is_sole_owner(buffer_->rows[0]) &&
+                     detail::is_sole_owner(buffer_->rows[1]);
+  const bool last = buffer_ && (alone || buffer_->written == length_ - buffer_->start);
   if (!last || now - buffer_->start > buffer_->rows[0].size(2)) {
     const auto larger = std::make_shared<Buffer>();
     larger->start = oldest;
@@ -81,12 +79,10 @@ KeyValueCache::Visible KeyValueCache::append(const Tensor& keys, const Tensor& v
   }
   for (const int i : {0, 1}) detail::write(buffer_->part(i, length_, now), given[i]);
   buffer_->written = now - buffer_->start;
-  const bool several = keys.size(2) > 1;
   length_ = now;
-  return {buffer_->part(0, oldest, now), buffer_->part(1, oldest, now),
-          !several ? Mask()
-                   : Mask::causal(Align::bottom_right) &
-                         Mask::window(std::min(window_, now), Align::bottom_right)};
+  const Mask hidden =
+      Mask::causal(Align::bottom_right) & Mask::window(std::min(window_, now), Align::bottom_right);
+  return {buffer_->part(0, oldest, now), buffer_->part(1, oldest, now), keys.size(2) > 1 ? hidden : Mask()};
 }
 
 void KeyValueCache::reset() {
@@ -94,15 +90,11 @@ void KeyValueCache::reset() {
 }
 
 void KeyValueCache::trim(Size length) {
-  if (length < 0 || length > length_)
+  const bool forgotten = buffer_ && length >= 0 && std::max<Size>(length - window_, 0) < buffer_->start;
+  if (length < 0 || length > length_ || forgotten)
     throw ValueError("key-value cache: cannot go back to " + std::to_string(length) + " tokens of " +
-                     std::to_string(length_));
-  KeyValueCache shorter = *this;
-  shorter.length_ = length;
-  if (buffer_ && shorter.first() < buffer_->start)
-    throw ValueError("key-value cache: cannot go back to " + std::to_string(length) +
-                     " tokens, since what the next one sees is forgotten from " +
-                     std::to_string(buffer_->start) + " back");
+                     std::to_string(length_) +
+                     (forgotten ? ", since what the next one sees is forgotten" : ""));
   length_ = length;
 }
 

@@ -34,11 +34,10 @@ double angle(double position, Size i, Size width, double base) {
 Size checked_exact(const RelativeBiasOptions& options) {
   const Size exact = (options.causal ? options.buckets : options.buckets / 2) / 2;
   if (exact < 1 || options.max_distance <= exact)
-    throw ValueError("relative bias: " + std::to_string(options.buckets) + " buckets up to distance " +
-                     std::to_string(options.max_distance) + (options.causal ? "" : ", in both directions,") +
-                     " leave no bucket for distance 0 and one for others; expected at least " +
-                     (options.causal ? "2" : "4") + " buckets and a max_distance above " +
-                     std::to_string(exact));
+    throw ValueError("relative bias: expected at least " +
+                     std::string(options.causal ? "2" : "4 (2 each way)") +
+                     " buckets and a max_distance above " + std::to_string(exact) + ", got " +
+                     std::to_string(options.buckets) + " and " + std::to_string(options.max_distance));
   return exact;
 }
 
@@ -130,11 +129,6 @@ RelativeBias::RelativeBias(Size heads, Rng& rng, const RelativeBiasOptions& its)
 }
 
 Tensor RelativeBias::operator()(Size queries, Size keys, Size first) const {
-  for (const Size number : {queries, keys, first})
-    if (number < 0)
-      throw ValueError(describe("relative bias", weight) +
-                       ": expected queries, keys and first position of 0 or more, got " +
-                       to_string(Shape{queries, keys, first}));
   std::vector<Size> ids;
   for (Size i = 0; i < queries; ++i)
     for (Size j = 0; j < keys; ++j) ids.push_back(relative_bucket(j - i - first, options));

@@ -28,10 +28,10 @@ Tensor alibi_slopes(Size heads) {
   Size power = 1;
   while (2 * power <= heads) power *= 2;
   std::vector<double> slopes;
-  for (Size h = 0; h < heads; ++h)
-    slopes.push_back(
-        std::exp2(h < power ? -8.0 * static_cast<double>(h + 1) / static_cast<double>(power)
-                            : -4.0 * static_cast<double>(2 * (h - power) + 1) / static_cast<double>(power)));
+  for (Size h = 0; h < heads; ++h) {
+    const Size k = h < power ? h + 1 : 2 * (h - power) + 1, of = h < power ? power : 2 * power;
+    slopes.push_back(std::exp2(-8 * static_cast<double>(k) / static_cast<double>(of)));
+  }
   return from_vector(slopes, {heads});
 }
 

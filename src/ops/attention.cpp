@@ -131,15 +131,10 @@ Tensor pass_through(const AttentionOptions& options, const Tensor& weights, cons
 }
 
 Tensor to_rank(int rank, const Tensor& output, const Extents& n) {
-  const Size width = output.shape().back();
-  switch (rank) {
-    case 2:
-      return reshape(output, {n.queries, width});
-    case 3:
-      return reshape(output, {n.batch, n.queries, width});
-    default:
-      return reshape(output, {n.batch, n.heads, n.queries, width});
-  }
+  Shape shape{n.batch, n.heads, n.queries, output.size(-1)};
+  if (rank < 4) shape.erase(1);
+  if (rank < 3) shape.erase(0);
+  return reshape(output, shape);
 }
 
 }  // namespace
@@ -188,26 +183,18 @@ using detail::Op, detail::Vjp, kernels::Side;
 
 Tensor causal_product(const Tensor& a, const Tensor& b, const Tensor& c, Side side);
 
-// y_i = Σ_{j <= i} (a_i·b_j)·c_j. Each gradient is such a sum again, over j <= i for a, over i >= j for b and
-// c.
-Side side_of(const Vjp& at) {
-  return at.get<Side>();
-}
-Side other_side(const Vjp& at) {
-  return side_of(at) == Side::past ? Side::future : Side::past;
-}
-Tensor product_da(const Vjp& at) {
-  return sum_to(causal_product(at.dy, at.x(2), at.x(1), side_of(at)), at.x(0).shape());
-}
-Tensor product_db(const Vjp& at) {
-  return sum_to(causal_product(at.x(2), at.dy, at.x(0), other_side(at)), at.x(1).shape());
-}
-Tensor product_dc(const Vjp& at) {
-  return sum_to(causal_product(at.x(1), at.x(0), at.dy, other_side(at)), at.x(2).shape());
+Side other(Side side) {
+  return side == Side::past ? Side::future : Side::past;
 }
 
-const Op causal_product_op = {
-    "causal_product", kernels::causal_product, {product_da, product_db, product_dc}};
+// y_i = Σ_{j <= i} (a_i·b_j)·c_j. Each gradient is such a sum again, over j <= i for a, over i >= j for b and
+// c.
+// clang-format off
+const Op causal_product_op = {"causal_product", kernels::causal_product, {
+    [](const Vjp& at) { return sum_to(causal_product(at.dy, at.x(2), at.x(1), at.get<Side>()), at.x(0).shape()); },
+    [](const Vjp& at) { return sum_to(causal_product(at.x(2), at.dy, at.x(0), other(at.get<Side>())), at.x(1).shape()); },
+    [](const Vjp& at) { return sum_to(causal_product(at.x(1), at.x(0), at.dy, other(at.get<Side>())), at.x(2).shape()); }}};
+// clang-format on
 
 Tensor causal_product(const Tensor& a, const Tensor& b, const Tensor& c, Side side) {
   Shape shape = broadcast_shapes(detail::broadcast_leading("causal_product", a, b),
@@ -236,22 +223,20 @@ Tensor linear_attention(const Tensor& query, const Tensor& key, const Tensor& va
     do_not_fit("linear_attention", query, key, value,
                differ("causal numbers of queries and keys,", n.queries, n.keys));
   const Mask padding = options.lengths.defined() ? Mask::padding(options.lengths) : Mask();
-  const Tensor keep = padding.resolve(n.batch, n.heads, n.queries, n.keys).keep;
+  const Tensor keep = padding.resolve(n.batch, n.heads, n.queries, n.keys).keep, zero = scalar(0, dtype);
+  const auto shown = [&](const Tensor& x) { return keep.defined() ? where(transpose(keep), x, zero) : x; };
   const Grouping group{n.heads, n.kv_heads};
-  const auto shown = [&](const Tensor& x) {
-    return keep.defined() ? where(transpose(keep), x, scalar(0, dtype)) : x;
-  };
 
   // A column of ones beside the values brings the sum of the weights.
   const Tensor left = feature_map(group.of_queries(stretch_batch(q, n.batch)));
   const Tensor keys = group.of_keys(shown(feature_map(shown(stretch_batch(k, n.batch)))));
-  const Tensor ones_beside = ones({v.size(0), v.size(1), v.size(2), 1}, dtype);
-  const Tensor values = group.of_keys(shown(stretch_batch(concatenate({v, ones_beside}, -1), n.batch)));
+  const Tensor beside = concatenate({v, ones({v.size(0), v.size(1), v.size(2), 1}, dtype)}, -1);
+  const Tensor values = group.of_keys(shown(stretch_batch(beside, n.batch)));
   const Tensor mixed = options.causal ? causal_product(left, keys, values, Side::past)
                                       : matmul(left, matmul(transpose(keys), values));
   const Tensor total = slice(mixed, -1, {v.size(-1), Slice::end});
-  const Tensor nothing = equal(total, scalar(0, dtype));
-  return to_rank(query.rank(), slice(mixed, -1, {0, v.size(-1)}) / masked_fill(total, nothing, 1), n);
+  const Tensor divisor = masked_fill(total, equal(total, zero), 1);
+  return to_rank(query.rank(), slice(mixed, -1, {0, v.size(-1)}) / divisor, n);
 }
 
 }  // namespace regard

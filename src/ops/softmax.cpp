@@ -110,23 +110,17 @@ Tensor entmax15_dx(const Vjp& at) {
   return entmax_backward(at.dy, s, keep_of(at), axis_of(at));
 }
 
-// Broadcasting, for the mask's sake; the other inputs have the output's shape.
-const Op softmax_op = {"softmax", kernels::softmax, {softmax_dx}, nullptr, true};
-const Op softmax_backward_op = {"softmax_backward",
-                                kernels::softmax_backward,
-                                {softmax_backward_ddy, softmax_backward_dy},
-                                nullptr,
-                                true};
-const Op log_softmax_op = {"log_softmax", kernels::log_softmax, {log_softmax_dx}, nullptr, true};
-const Op log_softmax_backward_op = {"log_softmax_backward",
-                                    kernels::log_softmax_backward,
-                                    {log_softmax_backward_ddy, log_softmax_backward_dy},
-                                    nullptr,
-                                    true};
-// With y_0 = 1 / (1 + Σ exp x) for the one that is added, y is a part of softmax(0, x): the same rule.
-const Op softmax1_op = {"softmax1", kernels::softmax1, {softmax_dx}, nullptr, true};
-const Op sparsemax_op = {"sparsemax", kernels::sparsemax, {sparsemax_dx}, nullptr, true};
-const Op entmax15_op = {"entmax15", kernels::entmax15, {entmax15_dx}, nullptr, true};
+// Broadcasting, for the mask's sake; the other inputs have the output's shape. Of softmax1, with y_0 = 1 / (1
+// + Σ exp x) for the one that is added, y is a part of softmax(0, x): the same rule.
+// clang-format off
+const Op softmax_op              = {"softmax", kernels::softmax, {softmax_dx}, nullptr, true};
+const Op softmax_backward_op     = {"softmax_backward", kernels::softmax_backward, {softmax_backward_ddy, softmax_backward_dy}, nullptr, true};
+const Op log_softmax_op          = {"log_softmax", kernels::log_softmax, {log_softmax_dx}, nullptr, true};
+const Op log_softmax_backward_op = {"log_softmax_backward", kernels::log_softmax_backward, {log_softmax_backward_ddy, log_softmax_backward_dy}, nullptr, true};
+const Op softmax1_op             = {"softmax1", kernels::softmax1, {softmax_dx}, nullptr, true};
+const Op sparsemax_op            = {"sparsemax", kernels::sparsemax, {sparsemax_dx}, nullptr, true};
+const Op entmax15_op             = {"entmax15", kernels::entmax15, {entmax15_dx}, nullptr, true};
+// clang-format on
 
 Tensor apply_along(const Op& op, const Tensor& x, const Tensor& keep, int axis) {
   require_float(op.name, x);
@@ -149,33 +143,18 @@ Tensor apply_masked(const Op& op, const Tensor& x, const Tensor& keep, int axis)
 // sigmoid or relu of each score by itself, by the number n of keys that its query sees. What is hidden is not
 // read.
 Tensor one_by_one(const ScoreOptions& options, const Tensor& scores, const Tensor& keep) {
-  const Tensor one = scalar(1, scores.dtype()),
-               keys = scalar(static_cast<double>(scores.size(-1)), scores.dtype());
-  const Tensor visible =
-      !keep.defined() ? keys
-                      : sum(keep.to(scores.dtype()), {-1}, keep_axes) * (keep.size(-1) == 1 ? keys : one);
-  const Tensor n = options.by_length == ByLength::yes ? maximum(visible, one) : one;
-  const Tensor s = kept(scores, keep);
+  const Tensor one = scalar(1, scores.dtype()), s = kept(scores, keep),
+               seen = kept(broadcast_to(one, s.shape()), keep);
+  const Tensor n = options.by_length == ByLength::yes ? maximum(sum(seen, {-1}, keep_axes), one) : one;
   return kept(options.normaliser == Normaliser::relu ? relu(s) / n : sigmoid(s - log(n)), keep);
 }
 
 }  // namespace
 
 Tensor normalise(const ScoreOptions& options, const Tensor& scores, const Tensor& keep) {
-  switch (options.normaliser) {
-    case Normaliser::softmax:
-      return apply_along(softmax_op, scores, keep, -1);
-    case Normaliser::softmax1:
-      return apply_along(softmax1_op, scores, keep, -1);
-    case Normaliser::sparsemax:
-      return apply_along(sparsemax_op, scores, keep, -1);
-    case Normaliser::entmax15:
-      return apply_along(entmax15_op, scores, keep, -1);
-    case Normaliser::sigmoid:
-    case Normaliser::relu:
-      break;
-  }
-  return one_by_one(options, scores, keep);
+  static const Op* const ops[] = {&softmax_op, &softmax1_op, nullptr, nullptr, &sparsemax_op, &entmax15_op};
+  const Op* const op = ops[static_cast<int>(options.normaliser)];
+  return op ? apply_along(*op, scores, keep, -1) : one_by_one(options, scores, keep);
 }
 
 Tensor softmax_backward(const Tensor& dy, const Tensor& y, const Tensor& keep, int axis) {
@@ -190,44 +169,17 @@ Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, const Tensor& kee
 
 using namespace detail;  // NOLINT: ops are written inside the engine
 
-Tensor softmax(const Tensor& x, int axis) {
-  return apply_along(softmax_op, x, Tensor(), axis);
-}
-
-Tensor softmax(const Tensor& x, const Tensor& keep, int axis) {
-  return apply_masked(softmax_op, x, keep, axis);
-}
-
-Tensor log_softmax(const Tensor& x, int axis) {
-  return apply_along(log_softmax_op, x, Tensor(), axis);
-}
-
-Tensor log_softmax(const Tensor& x, const Tensor& keep, int axis) {
-  return apply_masked(log_softmax_op, x, keep, axis);
-}
-
-Tensor softmax1(const Tensor& x, int axis) {
-  return apply_along(softmax1_op, x, Tensor(), axis);
-}
-
-Tensor softmax1(const Tensor& x, const Tensor& keep, int axis) {
-  return apply_masked(softmax1_op, x, keep, axis);
-}
-
-Tensor sparsemax(const Tensor& x, int axis) {
-  return apply_along(sparsemax_op, x, Tensor(), axis);
-}
-
-Tensor sparsemax(const Tensor& x, const Tensor& keep, int axis) {
-  return apply_masked(sparsemax_op, x, keep, axis);
-}
-
-Tensor entmax15(const Tensor& x, int axis) {
-  return apply_along(entmax15_op, x, Tensor(), axis);
-}
-
-Tensor entmax15(const Tensor& x, const Tensor& keep, int axis) {
-  return apply_masked(entmax15_op, x, keep, axis);
-}
+// clang-format off
+Tensor softmax(const Tensor& x, int axis)                          { return apply_along(softmax_op, x, Tensor(), axis); }
+Tensor softmax(const Tensor& x, const Tensor& keep, int axis)      { return apply_masked(softmax_op, x, keep, axis); }
+Tensor log_softmax(const Tensor& x, int axis)                      { return apply_along(log_softmax_op, x, Tensor(), axis); }
+Tensor log_softmax(const Tensor& x, const Tensor& keep, int axis)  { return apply_masked(log_softmax_op, x, keep, axis); }
+Tensor softmax1(const Tensor& x, int axis)                         { return apply_along(softmax1_op, x, Tensor(), axis); }
+Tensor softmax1(const Tensor& x, const Tensor& keep, int axis)     { return apply_masked(softmax1_op, x, keep, axis); }
+Tensor sparsemax(const Tensor& x, int axis)                        { return apply_along(sparsemax_op, x, Tensor(), axis); }
+Tensor sparsemax(const Tensor& x, const Tensor& keep, int axis)    { return apply_masked(sparsemax_op, x, keep, axis); }
+Tensor entmax15(const Tensor& x, int axis)                         { return apply_along(entmax15_op, x, Tensor(), axis); }
+Tensor entmax15(const Tensor& x, const Tensor& keep, int axis)     { return apply_masked(entmax15_op, x, keep, axis); }
+// clang-format on
 
 }  // namespace regard

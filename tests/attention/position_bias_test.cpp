@@ -130,7 +130,7 @@ TEST(RelativeBias, RefusesBucketsThatAreNone) {
   Rng rng(86);
   nn::RelativeBiasOptions options;
   options.buckets = 3;
-  EXPECT_THROWS_WITH(nn::RelativeBias(2, rng, options), ValueError, "expected at least 4 buckets");
+  EXPECT_THROWS_WITH(nn::RelativeBias(2, rng, options), ValueError, "expected at least 4 (2 each way) buckets and a max_distance above 0, got 3 and 128");
   options.buckets = 32;
   options.max_distance = 8;
   EXPECT_THROWS_WITH(nn::RelativeBias(2, rng, options), ValueError, "a max_distance above 8");
@@ -138,9 +138,7 @@ TEST(RelativeBias, RefusesBucketsThatAreNone) {
   EXPECT_THROWS_WITH(nn::relative_bucket(-1, options), ValueError, "a max_distance above 16");
   EXPECT_THROWS_WITH(nn::RelativeBias(0, rng), ValueError, "the number of heads must be positive");
   const nn::RelativeBias relative(2, rng);
-  EXPECT_THROWS_WITH(
-      relative(2, -3), ValueError,
-      "relative bias [32, 2]: expected queries, keys and first position of 0 or more, got [2, -3, 0]");
+  EXPECT_THROWS_WITH(relative(2, -3), ShapeError, "[2, -3]");
 }
 
 }  // namespace

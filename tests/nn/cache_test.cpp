@@ -250,7 +250,7 @@ TEST(KeyValueCache, ComputesNoGradientsAndSaysSo) {
   KeyValueCache of_self;
   EXPECT_THROWS_WITH(self.step(variable(x), of_self), GraphError, "decode under NoGrad");
   EXPECT_THROWS_WITH(of_self.append(variable(ones({1, 1, 2, 3})), ones({1, 1, 2, 3})), GraphError,
-                     "what requires a gradient cannot be kept");
+                     "cannot be kept, since they require a gradient");
 }
 
 TEST(KeyValueCache, RefusesWhatDoesNotContinueItAndStaysAsItWas) {
@@ -271,9 +271,9 @@ TEST(KeyValueCache, RefusesWhatDoesNotContinueItAndStaysAsItWas) {
   EXPECT_THROWS_WITH(cache.append(ones({2, 4, 1, 2}, float32), ones({2, 4, 1, 2}, float32)), ShapeError,
                      "do not continue");
   EXPECT_THROWS_WITH(cache.append(ones({2, 4, 1, 2}), ones({2, 4, 2, 2})), ShapeError,
-                     "of one float dtype, got keys");
+                     "of one float dtype, equal but for the width");
   EXPECT_THROWS_WITH(cache.append(ones({2, 4, 2}), ones({2, 4, 2})), ShapeError,
-                     "expected keys [batch, kv_heads");
+                     "are not [batch, kv_heads, tokens, width]");
   EXPECT_THROWS_WITH(cache.trim(4), ValueError, "cannot go back to 4 tokens of 3");
   EXPECT_THROWS_WITH(cache.trim(-1), ValueError, "cannot go back to -1 tokens");
   EXPECT_THROWS_WITH(cache.reorder(tensor({2}, int64)), ValueError, "2");

@@ -90,7 +90,7 @@ struct RelativeBias {
   RelativeBias(RelativeBias&&) = default;
   RelativeBias& operator=(RelativeBias&&) = default;
 
-  /// [1, heads, queries, keys], where query 0 stands at key `first`. ValueError for a negative number.
+  /// [1, heads, queries, keys], where query 0 stands at key `first`. ShapeError for a negative extent.
   [[nodiscard]] Tensor operator()(Size queries, Size keys, Size first = 0) const;
 
   template <class F>
