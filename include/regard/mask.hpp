@@ -14,6 +14,10 @@
 
 namespace REGARD_API regard {
 
+namespace detail {
+struct MaskParts;
+}
+
 /// Where query i stands among the keys, for masks that compare positions.
 enum class Align {
   same_length,   ///< at key i; an error unless there are as many queries as keys
@@ -89,6 +93,7 @@ class Mask {
   [[nodiscard]] std::string grid(Size batch, Size heads, Size queries, Size keys) const;
 
  private:
+  friend struct detail::MaskParts;
   struct Term;
   struct Terms;
   explicit Mask(Term term);

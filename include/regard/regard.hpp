@@ -4,6 +4,7 @@
 
 #include <regard/attention.hpp>
 #include <regard/autograd.hpp>
+#include <regard/capture.hpp>
 #include <regard/blas.hpp>
 #include <regard/checkpoint.hpp>
 #include <regard/dtype.hpp>

@@ -40,9 +40,10 @@ void execute(const Op& op, const Tensor* inputs, int input_count, Tensor* output
   const DType dtype = op.dispatch_on == DispatchOn::output ? out[0].dtype : in[0].dtype;
   const kernels::Kernel kernel = op.kernels[dtype];
   if (!kernel) throw DTypeError(std::string(op.name) + ": not defined for " + name(dtype) + "; convert with .to()");
-  const Run run{op.name, inputs, input_count, outputs, output_count, attributes};
+  const kernels::Call call{in, input_count, out, output_count, attributes.data()};
+  const Run run{op.name, inputs, input_count, outputs, output_count, attributes, kernel, &call};
   Observers::tell([&run](Observer& observer) { observer.before(run); });
-  kernel({in, input_count, out, output_count, attributes.data()});
+  kernel(call);
   Observers::tell([&run](Observer& observer) { observer.after(run); });
 }
 

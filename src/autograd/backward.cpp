@@ -4,6 +4,7 @@
 #include <regard/ops.hpp>
 
 #include "autograd/apply.hpp"
+#include "autograd/host_step.hpp"
 #include "autograd/observer.hpp"
 #include "autograd/needs.hpp"
 
@@ -130,6 +131,8 @@ Tensor Walk::apply_hooks(const Node& node, Tensor dy) const {
   const std::vector<std::shared_ptr<GradientHook>> hooks = node.extras->hooks;  // a hook may add another
   for (const std::shared_ptr<GradientHook>& hook : hooks) {
     const GradientHook call = *hook;  // which stays alive when the hook removes itself
+    if (!call) continue;
+    if (context().capture) fail(what_, "a hook on " + describe(node) + " would not be called by replays of the step that is being captured; remove it");
     const Tensor replaced = call(dy);
     if (!replaced.defined()) continue;
     if (replaced.shape() != dy.shape() || replaced.dtype() != dy.dtype())
@@ -279,6 +282,8 @@ std::vector<std::int64_t> nodes_between(const char* what, const Tensors& outputs
 }  // namespace
 }  // namespace detail
 
+void detail::add_to_gradient(ParameterCell& cell, const Tensor& dy) { accumulate(cell.gradient, dy); }
+
 using namespace detail;  // NOLINT: this file is the engine's inside
 
 void backward(const Tensor& loss, const BackwardOptions& options) {
@@ -299,7 +304,7 @@ void backward(const Tensor& loss, const BackwardOptions& options) {
   }
   for (Entry& entry : arrived) {
     ParameterCell* cell = node_of(entry.y)->extras->cell;  // null if a hook let go of the Parameter
-    if (cell) accumulate(cell->gradient, entry.dy);
+    if (cell) deposit(*cell, entry.dy);
   }
 }
 

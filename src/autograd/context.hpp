@@ -8,6 +8,7 @@
 namespace regard::detail {
 
 class Observer;
+class ReplayList;
 
 struct Context {
   bool recording = true;
@@ -16,6 +17,7 @@ struct Context {
   Phase phase = Phase::forward;
   ModuleScope* module = nullptr;  ///< whose call is under way, the innermost
   Observer* observer = nullptr;  ///< the youngest, see autograd/observer.hpp
+  ReplayList* capture = nullptr;  ///< what runs is written there, see autograd/host_step.hpp
   bool quiet = false;            ///< an observer is being told; what it runs is nobody's business
 };
 

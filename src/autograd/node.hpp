@@ -21,7 +21,7 @@ struct CustomRule {
   CustomOp::Rule rule;
 };
 
-struct ParameterCell {
+struct ParameterCell : std::enable_shared_from_this<ParameterCell> {
   std::string name;
   Tensor value;  ///< without a node
   Tensor gradient;

@@ -15,6 +15,8 @@ struct Run {
   const Tensor* outputs;
   int output_count;
   const Attributes& attributes;
+  kernels::Kernel kernel = nullptr;       ///< null for what is not a kernel
+  const kernels::Call* call = nullptr;  ///< as the kernel sees it
 };
 
 /// Told, from its birth to its death, what its thread runs; it dies on that thread, in any order with others.

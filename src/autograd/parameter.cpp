@@ -1,6 +1,7 @@
 #include <regard/autograd.hpp>
 
 #include "autograd/apply.hpp"
+#include "autograd/host_step.hpp"
 #include "autograd/observer.hpp"
 
 namespace regard {
@@ -63,11 +64,13 @@ Parameter::Parameter(const Tensor& value, std::string name) : cell_(std::make_sh
 
 Parameter::operator Tensor() const {
   ParameterCell& cell = cell_of(*this);
+  note_use(cell);
   if (!cell.trainable || !context().recording) return cell.value;
   return with_node(cell.value, cell.leaf);
 }
 
 Tensor Parameter::value() const {
+  note_use(cell_of(*this));
   return cell_of(*this).value;
 }
 const Shape& Parameter::shape() const {
@@ -83,16 +86,18 @@ bool Parameter::has_gradient() const {
   return cell_of(*this).gradient.defined();
 }
 void Parameter::zero_grad() {
-  cell_of(*this).gradient = Tensor();
+  cell_of(*this);
+  host_step([cell = cell_] { cell->gradient = Tensor(); });
 }
 
 void Parameter::set_gradient(const Tensor& gradient) {
   require_fits(cell_of(*this), gradient, "the gradient");
-  cell_->gradient = gradient;
+  host_step([cell = cell_, gradient] { cell->gradient = gradient; });
 }
 
 void Parameter::assign(const Tensor& value) {
   require_fits(cell_of(*this), value, "the new value");
+  require_no_capture("assign", "assign between two calls of the step");
   cell_->value = value.detach();
 }
 
@@ -100,6 +105,7 @@ bool Parameter::trainable() const {
   return cell_of(*this).trainable;
 }
 void Parameter::set_trainable(bool trainable) {
+  require_no_capture("set_trainable", "freeze between two calls of the step, and capture it again");
   cell_of(*this).trainable = trainable;
 }
 const std::string& Parameter::name() const {
@@ -111,7 +117,7 @@ void Parameter::set_name(std::string name) {
 
 void HookHandle::remove() {
   // The node keeps an empty place; a hook that does nothing costs nothing.
-  if (const auto hook = hook_.lock()) *hook = [](const Tensor&) { return Tensor(); };
+  if (const auto hook = hook_.lock()) *hook = nullptr;
   hook_.reset();
 }
 

@@ -10,6 +10,7 @@ namespace {
 template <class T>
 void dropout_kernel(const Call& c) {
   const Dropout& dropout = c.get<Dropout>();
+  const auto key = static_cast<std::uint64_t>(*c.in(1).as<Size>());
   const T scale = static_cast<T>(dropout.scale);
   T* const out = c.out().as<T>();
   const T* const in = c.in(0).as<T>();
@@ -18,7 +19,7 @@ void dropout_kernel(const Call& c) {
     std::array<std::uint32_t, 4> words{};
     for (Size i = 0; i < n; ++i, ++place) {
       const auto counter = static_cast<std::uint64_t>(place);
-      if (i == 0 || counter % 4 == 0) words = philox_block(dropout.key, 0, counter / 4);
+      if (i == 0 || counter % 4 == 0) words = philox_block(key, 0, counter / 4);
       const bool dropped = words[static_cast<std::size_t>(counter % 4)] < dropout.threshold;
       out[at[0] + i * step[0]] = dropped ? T{0} : in[at[1] + i * step[1]] * scale;
     }

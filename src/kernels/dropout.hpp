@@ -11,13 +11,12 @@ namespace regard::kernels {
 
 /// The attribute.
 struct Dropout {
-  std::uint64_t key = 0;
   std::uint64_t threshold = 0;  ///< a 32-bit random word below it drops the element: p·2³²
   double scale = 1;             ///< of the elements that stay
 };
 inline std::string to_text(const Dropout& at) { return named_number("scale", at.scale); }
 
-/// (x): 0 where dropped, x·scale elsewhere.
+/// (x, key int64 [1]): 0 where dropped, x·scale elsewhere.
 extern const KernelSet dropout;
 
 }  // namespace regard::kernels

@@ -102,6 +102,8 @@ void* allocate(std::size_t bytes) {
   return pool().take(bytes);
 }
 
+std::size_t block_bytes(std::size_t bytes) { return size_class(bytes).bytes; }
+
 void deallocate(void* block, std::size_t bytes) noexcept {
   if (pooling && pool_alive && pool().keep(block, bytes)) return;
   std::free(block);

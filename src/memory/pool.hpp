@@ -15,6 +15,8 @@ inline constexpr std::size_t block_alignment = 64;
 
 /// Throws std::bad_alloc. The bytes are not initialised.
 void* allocate(std::size_t bytes);
+/// How large the block is that comes for so many bytes.
+std::size_t block_bytes(std::size_t bytes);
 /// `bytes` as it was asked for.
 void deallocate(void* block, std::size_t bytes) noexcept;
 

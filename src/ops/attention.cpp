@@ -9,6 +9,7 @@
 #include <regard/ops.hpp>
 
 #include "autograd/apply.hpp"
+#include "autograd/host_step.hpp"
 #include "kernels/causal_product.hpp"
 #include "ops/alibi.hpp"
 #include "ops/attention_steps.hpp"
@@ -149,7 +150,8 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   const Extents n = check("attention", q, k, v);
   const ResolvedMask visible = mask.resolve(n.batch, n.heads, n.queries, n.keys);
   check_bias(visible.bias, dtype);
-  if (options.empty_rows == EmptyRows::error) require_visible_keys(mask, visible.keep, n);
+  if (options.empty_rows == EmptyRows::error)
+    detail::host_step([mask, keep = visible.keep, n] { require_visible_keys(mask, keep, n); });
 
   const Grouping group{n.heads, n.kv_heads};
   detail::AttentionSteps at;

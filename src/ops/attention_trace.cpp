@@ -4,6 +4,7 @@
 #include <regard/ops.hpp>
 
 #include "ops/attention_steps.hpp"
+#include "tensor/impl.hpp"
 
 namespace regard {
 
@@ -30,6 +31,7 @@ void watch(const Tensor& x, Take take) {
 }  // namespace
 
 void AttentionSteps::trace(AttentionTrace& trace) const {
+  require_no_capture("attention with a trace", "ask for the trace in a call of its own");
   const NoGrad off;
   const Shape shape = scores_shape;
   const auto flat = [&shape](const Tensor& x) { return reshape(x.detach(), shape); };

@@ -3,6 +3,7 @@
 #include <regard/ops.hpp>
 
 #include "autograd/apply.hpp"
+#include "autograd/host_step.hpp"
 #include "kernels/dropout.hpp"
 
 namespace regard {
@@ -14,7 +15,7 @@ Tensor dropout_dx(const Vjp& at);
 const Op dropout_op = {"dropout", kernels::dropout, {dropout_dx}};
 
 Tensor dropout_dx(const Vjp& at) {
-  return apply(dropout_op, {at.dy}, at.dy.shape(), at.dy.dtype(), at.attributes);
+  return apply(dropout_op, {at.dy, at.x(1)}, at.dy.shape(), at.dy.dtype(), at.attributes);
 }
 
 }  // namespace
@@ -26,12 +27,14 @@ Tensor dropout(const Tensor& x, double p, Rng& rng) {
   require_float("dropout", x);
   if (!(p >= 0 && p <= 1))
     throw ValueError("dropout: p must be a probability from 0 to 1, got " + std::to_string(p));
-  kernels::Dropout attributes;
-  attributes.key = rng.next();
+  // The key lies in memory, so that a captured step can draw another for each replay.
+  const Tensor key = written_by_host_step({1}, int64);
+  host_step([key, &rng] { *array(key).as<Size>() = static_cast<Size>(rng.next()); });
   if (p == 0) return unchanged(x);
+  kernels::Dropout attributes;
   attributes.threshold = static_cast<std::uint64_t>(std::llround(p * 4294967296.0));  // 2³²
   attributes.scale = p < 1 ? 1 / (1 - p) : 0;
-  return apply(dropout_op, {x}, x.shape(), x.dtype(), attributes);
+  return apply(dropout_op, {x, key}, x.shape(), x.dtype(), attributes);
 }
 
 }  // namespace regard

@@ -3,6 +3,7 @@
 #include <regard/ops.hpp>
 
 #include "autograd/apply.hpp"
+#include "autograd/host_step.hpp"
 
 namespace regard {
 namespace detail {
@@ -38,23 +39,27 @@ template <class Of>
 Tensor checked_ids(const char* op, const Tensor& ids, Size extent, Of of) {
   require_dtype(op, "ids", ids, int64);
   const Tensor row_major = ids.contiguous();
-  Size place = kernels::first_outside(array(row_major), extent);
-  if (place < 0) return row_major;
-  const Size id = row_major.data<Size>()[place];
-  Sizes position = Sizes::filled(ids.rank(), 0);
-  for (int axis = ids.rank() - 1; axis >= 0; --axis) {
-    position[axis] = place % ids.shape()[axis];
-    place /= ids.shape()[axis];
-  }
-  throw ValueError(std::string(op) + ": id " + std::to_string(id) + " at position " + to_string(position) +
-                   " of ids " + to_string(ids.shape()) + " is out of range for " + of() + "; " +
-                   (extent == 0 ? std::string("there is nothing to index")
-                                : "expected 0 to " + std::to_string(extent - 1)));
+  host_step([=] {
+    Size place = kernels::first_outside(array(row_major), extent);
+    if (place < 0) return;
+    const Size id = array(row_major).as<Size>()[place];
+    const Shape& shape = row_major.shape();
+    Sizes position = Sizes::filled(shape.rank(), 0);
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      position[axis] = place % shape[axis];
+      place /= shape[axis];
+    }
+    throw ValueError(std::string(op) + ": id " + std::to_string(id) + " at position " + to_string(position) +
+                     " of ids " + to_string(shape) + " is out of range for " + of() + "; " +
+                     (extent == 0 ? std::string("there is nothing to index")
+                                  : "expected 0 to " + std::to_string(extent - 1)));
+  });
+  return row_major;
 }
 
 Tensor checked_ids(const char* op, const Tensor& ids, const Tensor& x, int axis) {
   return checked_ids(op, ids, x.shape()[axis],
-                     [&] { return "axis " + std::to_string(axis) + " of " + to_string(x.shape()); });
+                     [axis, shape = x.shape()] { return "axis " + std::to_string(axis) + " of " + to_string(shape); });
 }
 
 // Ids of x's rank that reach no further than x on the axes they do not index.
@@ -108,7 +113,7 @@ Tensor scatter_add(const Tensor& x, const Tensor& ids, const Tensor& updates, in
 Tensor one_hot(const Tensor& ids, Size classes, DType dtype) {
   if (classes < 0)
     throw ValueError("one_hot: expected a number of classes from 0 on, got " + std::to_string(classes));
-  const Tensor checked = checked_ids("one_hot", ids, classes, [&] { return std::to_string(classes) + " classes"; });
+  const Tensor checked = checked_ids("one_hot", ids, classes, [classes] { return std::to_string(classes) + " classes"; });
   Shape shape = ids.shape();
   shape.push_back(classes);
   return apply(one_hot_op, {checked}, shape, dtype);

@@ -8,7 +8,10 @@
 #include <regard/mask.hpp>
 #include <regard/ops.hpp>
 
+#include "autograd/host_step.hpp"
 #include "memory/pool.hpp"
+#include "ops/mask_parts.hpp"
+#include "tensor/impl.hpp"
 
 namespace regard {
 
@@ -113,12 +116,14 @@ Tensor within_lengths(const Tensor& lengths, const Scores& scores) {
   if (lengths.size(0) != scores.batch)
     does_not_fit("padding", lengths.shape(), scores, expected("batch", lengths.size(0), scores.batch));
   const Tensor row = lengths.contiguous();
-  const Size* const values = row.data<Size>();
-  for (Size b = 0; b < scores.batch; ++b) {
-    if (values[b] < 0 || values[b] > scores.keys)
-      throw ValueError("attention: padding of sequence " + std::to_string(b) + " is " +
-                       std::to_string(values[b]) + " keys long, expected 0.." + std::to_string(scores.keys));
-  }
+  detail::host_step([row, scores] {
+    const Size* const values = detail::array(row).as<Size>();
+    for (Size b = 0; b < scores.batch; ++b) {
+      if (values[b] < 0 || values[b] > scores.keys)
+        throw ValueError("attention: padding of sequence " + std::to_string(b) + " is " +
+                         std::to_string(values[b]) + " keys long, expected 0.." + std::to_string(scores.keys));
+    }
+  });
   return less(expand_dims(key_positions(scores), {0, 1}), expand_dims(lengths, {1, 2, 3}));
 }
 
@@ -149,7 +154,20 @@ void add_bias(ResolvedMask& mask, const Tensor& bias) {
                      name(bias.dtype()) + " do not go together; convert one with .to()");
   const Tensor infinite = scalar(-std::numeric_limits<double>::infinity(), bias.dtype());
   const Tensor visible = not_equal(bias.detach(), infinite);
-  if (!all(visible)) hide_rest(mask.keep, visible);
+  // A bias that hides nothing goes by the plain products. Whether it does may not change under a captured step.
+  const auto hides = [visible] {
+    const detail::OffTheRecord off;
+    return !all(visible);
+  };
+  const bool hides_some = hides();
+  if (hides_some) hide_rest(mask.keep, visible);
+  if (detail::context().capture)
+    detail::list_host_step([hides, hides_some] {
+      if (hides() != hides_some)
+        throw GraphError(std::string("replay: the mask's bias has ") + (hides_some ? "no" : "a") +
+                         " -inf now, and had " + (hides_some ? "one" : "none") +
+                         " when the step was captured; hide with Mask::keep what comes and goes");
+    });
   mask.bias = mask.bias.defined() ? mask.bias + bias : bias;
 }
 
@@ -255,7 +273,12 @@ ResolvedMask Mask::resolve(Size batch, Size heads, Size queries, Size keys) cons
         break;
     }
   }
-  if (mask.keep.defined() && all(mask.keep)) mask.keep = Tensor();
+  // A mask that hides nothing by its kind alone is none. One that hides nothing by its numbers stays: the next numbers
+  // may be others, and the way that is computed must not depend on them, for a captured step's sake.
+  const auto by_numbers = [](const Term& term) { return term.tensor.defined(); };
+  if (!mask.keep.defined() || std::any_of(terms_->list.begin(), terms_->list.end(), by_numbers)) return mask;
+  const detail::OffTheRecord off;
+  if (all(mask.keep)) mask.keep = Tensor();
   return mask;
 }
 
@@ -303,6 +326,39 @@ std::string Mask::grid(Size batch, Size heads, Size queries, Size keys) const {
     }
   }
   return text;
+}
+
+Mask detail::MaskParts::map(const Mask& mask, const std::function<Tensor(const Tensor&)>& f) {
+  if (mask.is_none()) return mask;
+  Mask::Terms terms = *mask.terms_;
+  for (Mask::Term& term : terms.list) {
+    if (term.tensor.defined()) term.tensor = f(term.tensor);
+    if (term.key_ids.defined()) term.key_ids = f(term.key_ids);
+  }
+  Mask mapped;
+  mapped.terms_ = std::make_shared<const Mask::Terms>(std::move(terms));
+  return mapped;
+}
+
+bool detail::MaskParts::same_kind(const Mask& a, const Mask& b) {
+  if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
+  const auto alike = [](const Tensor& x, const Tensor& y) {
+    if (!x.defined() || !y.defined()) return x.defined() == y.defined();
+    return x.shape() == y.shape() && x.dtype() == y.dtype();
+  };
+  return std::equal(a.terms_->list.begin(), a.terms_->list.end(), b.terms_->list.begin(), b.terms_->list.end(),
+                    [&](const Mask::Term& x, const Mask::Term& y) {
+                      return x.kind == y.kind && x.align == y.align && x.radius == y.radius &&
+                             alike(x.tensor, y.tensor) && alike(x.key_ids, y.key_ids);
+                    });
+}
+
+void detail::MaskParts::each(const Mask& a, const Mask& b, void (*f)(const Tensor& x, const Tensor& y)) {
+  for (std::size_t i = 0; !a.is_none() && i < a.terms_->list.size(); ++i) {
+    const Mask::Term &x = a.terms_->list[i], &y = b.terms_->list[i];
+    if (x.tensor.defined()) f(x.tensor, y.tensor);
+    if (x.key_ids.defined()) f(x.key_ids, y.key_ids);
+  }
 }
 
 std::ostream& operator<<(std::ostream& out, const Mask& mask) {

@@ -6,7 +6,7 @@
 #include <regard/error.hpp>
 #include <regard/ops.hpp>
 
-#include "autograd/context.hpp"
+#include "autograd/host_step.hpp"
 #include "optim/parameters.hpp"
 
 namespace regard {
@@ -43,6 +43,10 @@ void AveragedParameters::require_own_numbers(const char* what) const {
 }
 
 void AveragedParameters::update() {
+  detail::host_step([this] { update_now(); });
+}
+
+void AveragedParameters::update_now() {
   require_own_numbers("update");
   const NoGrad guard;
   const detail::PhaseScope phase(Phase::optimiser);

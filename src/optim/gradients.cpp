@@ -7,7 +7,7 @@
 #include <regard/ops.hpp>
 #include <regard/optim/gradients.hpp>
 
-#include "autograd/context.hpp"
+#include "autograd/host_step.hpp"
 #include "memory/pool.hpp"
 #include "ops/optimise.hpp"
 #include "optim/parameters.hpp"
@@ -63,6 +63,10 @@ double clip(const char* who, const char* what, const std::vector<Parameter>& par
             NonFinite non_finite, const SizeOf& size_of, const Shorter& shorter) {
   if (!(limit >= 0))
     throw ValueError(std::string(who) + ": " + what + " must not be negative, got " + std::to_string(limit));
+  if (detail::context().capture) {
+    detail::list_host_step([=] { (void)clip(who, what, parameters, limit, non_finite, size_of, shorter); });
+    return std::numeric_limits<double>::quiet_NaN();  // not a number that a replay would leave as it is
+  }
   const NoGrad guard;
   const detail::PhaseScope phase(Phase::optimiser);
   detail::PoolVector<Parameter> clipped;

@@ -6,7 +6,8 @@
 
 #include "optim/parameters.hpp"
 
-#include "autograd/context.hpp"
+#include "autograd/host_step.hpp"
+#include "tensor/impl.hpp"
 
 namespace regard {
 
@@ -37,6 +38,10 @@ Optimizer::Optimizer(const char* name, const std::vector<Parameter>& parameters,
 }
 
 void Optimizer::step() {
+  detail::host_step([this] { update_all(); });
+}
+
+void Optimizer::update_all() {
   const detail::PhaseScope phase(Phase::optimiser);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Parameter& parameter = parameters_[i];
@@ -66,6 +71,7 @@ double Optimizer::learning_rate(const Parameter& parameter) const {
 }
 
 void Optimizer::set_learning_rate(double rate) {
+  detail::require_no_capture("set_learning_rate", "set it between two calls of the step");
   if (!(rate >= 0) || !std::isfinite(rate))
     throw ValueError(name_ + ": the learning rate must be finite and not negative, got " +
                      std::to_string(rate));

@@ -140,10 +140,12 @@ Tensor eye(Size n, DType dtype) {
 }
 
 Tensor uniform(const Shape& shape, Rng& rng, double low, double high, DType dtype) {
+  detail::require_no_capture("uniform", "draw outside of it, and give the numbers as an input");
   return filled(shape, dtype, [&] { return rng.uniform(low, high); });
 }
 
 Tensor normal(const Shape& shape, Rng& rng, double mean, double deviation, DType dtype) {
+  detail::require_no_capture("normal", "draw outside of it, and give the numbers as an input");
   return filled(shape, dtype, [&] { return mean + deviation * rng.normal(); });
 }
 

@@ -8,6 +8,7 @@
 #include <regard/tensor.hpp>
 
 #include "kernels/call.hpp"
+#include "memory/arena.hpp"
 
 namespace regard::detail {
 
@@ -61,6 +62,9 @@ struct Storage {
   std::uint32_t refs = 1;
   std::size_t bytes = 0;  ///< of the numbers
   Size serial = 0;        ///< the thread's count of storages: no other ever has it, unlike an address
+  Arena* arena = nullptr;  ///< whose memory it is; null: the pool's
+  bool used_before = false;  ///< in an arena: by another tensor
+  bool computed = false;   ///< in an arena: its numbers come from a kernel, or are bound anew in each replay
 
   void* data() { return reinterpret_cast<unsigned char*>(this) + 64; }
 };
@@ -103,6 +107,12 @@ Tensor view(const Tensor& x, void* data, const Shape& shape, const Strides& stri
 
 /// Nobody else holds this handle's record or its numbers: they may be overwritten.
 bool is_sole_owner(const Tensor& x);
+
+/// GraphError while a step is recorded if x's numbers change from replay to replay: what is done with them on
+/// the way would not be done again.
+void require_readable(const Tensor& x, const char* what);
+/// GraphError while a step is recorded.
+void require_no_capture(const char* what, const char* way_out);
 
 bool has_contiguous_strides(const Shape& shape, const Strides& strides);
 

@@ -1,15 +1,18 @@
 #include <cstring>
 #include <new>
 
-#include "tensor/impl.hpp"
 #include "memory/pool.hpp"
+#include "tensor/impl.hpp"
 
 namespace regard {
 namespace detail {
 
 void destroy(Storage* storage) noexcept {
   const std::size_t bytes = storage->bytes + block_alignment;
+  Arena* const arena = storage->arena;
+  const bool computed = storage->computed;
   storage->~Storage();
+  if (arena) return arena->give_back(storage, bytes, computed);
   deallocate(storage, bytes);
 }
 
@@ -24,7 +27,12 @@ Ref<Storage> new_storage(Size elements, DType dtype) {
     throw ShapeError("tensor: " + std::to_string(elements) + " elements of " + name(dtype) +
                      " are more bytes than fit 63 bits");
   static_assert(sizeof(Storage) <= block_alignment);
-  auto* storage = new (allocate(static_cast<std::size_t>(bytes) + block_alignment)) Storage;
+  const std::size_t size = static_cast<std::size_t>(bytes) + block_alignment;
+  Arena* const arena = Arena::current();
+  bool used_before = false;
+  auto* storage = new (arena ? arena->take(size, used_before) : allocate(size)) Storage;
+  storage->used_before = used_before;
+  storage->arena = arena;
   storage->bytes = static_cast<std::size_t>(bytes);
   thread_local Size made = 0;
   storage->serial = ++made;
@@ -61,6 +69,21 @@ Tensor view(const Tensor& x, void* data, const Shape& shape, const Strides& stri
 bool is_sole_owner(const Tensor& x) {
   const TensorImpl& it = impl(x);
   return it.refs == 1 && it.storage->refs == 1;
+}
+
+void require_readable(const Tensor& x, const char* what) {
+  const Arena* arena = Arena::current();
+  const Storage& storage = *impl(x).storage;
+  if (arena && storage.arena == arena && storage.computed)
+    throw GraphError(std::string(what) + ": the step that is being captured reads numbers " + to_string(x.shape()) +
+                     " that differ in each replay, which would not read them again; compute with tensors (where, "
+                     "maximum, ...), or return them as an output of the step");
+}
+
+void require_no_capture(const char* what, const char* way_out) {
+  if (Arena::current())
+    throw GraphError(std::string(what) + ": not in a step that is being captured: a replay would not do it again; " +
+                     way_out);
 }
 
 bool has_contiguous_strides(const Shape& shape, const Strides& strides) {
@@ -150,6 +173,7 @@ void require_dtype(const kernels::Array& array, const char* op) {
 }  // namespace
 
 double Tensor::item() const {
+  detail::require_readable(*this, "item");
   if (numel() != 1)
     throw ShapeError("item: expected a tensor with one element, got shape " + to_string(shape()) +
                      "; use at({...}) for one element of many");
@@ -157,16 +181,19 @@ double Tensor::item() const {
 }
 
 double Tensor::at(std::initializer_list<Size> index) const {
+  detail::require_readable(*this, "at");
   return checked_element(impl(*this).array, index.begin(), index.size());
 }
 
 double Tensor::at(const std::vector<Size>& index) const {
+  detail::require_readable(*this, "at");
   return checked_element(impl(*this).array, index.data(), index.size());
 }
 
 template <class T>
 const T* Tensor::data() const {
   require_dtype<T>(impl(*this).array, "data");
+  detail::require_readable(*this, "data");
   if (!is_contiguous())
     throw ShapeError("data: the tensor of shape " + to_string(shape()) + " has strides " + to_string(strides()) +
                      ", not row-major ones; call contiguous() first");

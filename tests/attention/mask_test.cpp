@@ -92,11 +92,12 @@ TEST(Mask, StaysAsSmallAsItsTerms) {
   EXPECT_EQ(both.keep.shape(), (Shape{2, 1, 5, 5}));
 }
 
-TEST(Mask, IsUndefinedWhereEverythingIsVisible) {
-  EXPECT_FALSE(Mask::padding(lengths({3, 3})).resolve(2, 1, 3, 3).keep.defined());
+TEST(Mask, IsUndefinedWhereItHidesNothingWhateverTheNumbers) {
   EXPECT_FALSE(Mask::causal(Align::bottom_right).resolve(1, 1, 1, 6).keep.defined());
-  EXPECT_FALSE(Mask::keep(ones({3, 3}, boolean)).resolve(1, 1, 3, 3).keep.defined());
   EXPECT_FALSE(Mask::window(2).resolve(1, 1, 3, 3).keep.defined());
+  // The next lengths may be others; a step that was captured with these goes the same way with those.
+  EXPECT_TRUE(Mask::padding(lengths({3, 3})).resolve(2, 1, 3, 3).keep.defined());
+  EXPECT_TRUE(Mask::keep(ones({3, 3}, boolean)).resolve(1, 1, 3, 3).keep.defined());
 }
 
 TEST(Mask, CausalHidesTheFuture) {
@@ -260,7 +261,7 @@ TEST(Mask, DescribesItself) {
 
 TEST(Mask, TakesNoTokensAtAll) {
   EXPECT_FALSE(Mask::causal().resolve(0, 2, 0, 0).keep.defined());
-  EXPECT_FALSE(Mask::padding(lengths({0, 0})).resolve(2, 1, 3, 0).keep.defined());
+  EXPECT_EQ(Mask::padding(lengths({0, 0})).resolve(2, 1, 3, 0).keep.shape(), (Shape{2, 1, 1, 0}));
   EXPECT_EQ(Mask::causal(Align::top_left).grid(1, 1, 0, 3), "");
 }
 

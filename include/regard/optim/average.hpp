@@ -45,6 +45,7 @@ class AveragedParameters {
   void load_state(const NamedTensors& state);
 
  private:
+  void update_now();
   void swap();
   void require_own_numbers(const char* what) const;
 

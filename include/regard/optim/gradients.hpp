@@ -18,14 +18,14 @@ enum class NonFinite {
 
 /// The norm of all gradients as one vector; if it is larger than max_norm, every gradient is multiplied by
 /// max_norm / norm (exactly: nothing is added to the norm). Parameters without gradient count for nothing.
-/// When the norm is not finite no gradient is changed. Returns the norm before. ValueError unless max_norm >=
-/// 0.
+/// When the norm is not finite no gradient is changed. Returns the norm before; NaN in a step that is being
+/// captured, whose replays return nothing. ValueError unless max_norm >= 0.
 double clip_gradients_by_norm(const std::vector<Parameter>& parameters, double max_norm,
                               NonFinite non_finite = NonFinite::error);
 
 /// Every number of every gradient is brought into -limit .. limit, one by one: the direction changes. When
-/// one is not finite no gradient is changed. Returns the largest magnitude before. ValueError unless limit >=
-/// 0.
+/// one is not finite no gradient is changed. Returns the largest magnitude before, or NaN as above. ValueError
+/// unless limit >= 0.
 double clip_gradients_by_value(const std::vector<Parameter>& parameters, double limit,
                                NonFinite non_finite = NonFinite::error);
 

@@ -73,6 +73,7 @@ class Optimizer {
   virtual bool has_moment(std::size_t group, std::size_t moment) const = 0;
 
  private:
+  void update_all();
   double rate_of_group(std::size_t group) const;
 
   std::string name_;

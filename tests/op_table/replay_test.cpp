@@ -1,0 +1,79 @@
+// Every row in a captured step: value and gradients are those of the step as it is written, to the last bit,
+// also for numbers that the step was not captured with.
+#include <algorithm>
+
+#include <regard/capture.hpp>
+
+#include "op_table/table.hpp"
+#include "support/close.hpp"
+
+namespace regard::test {
+namespace {
+
+class Replay : public ::testing::TestWithParam<Row> {};
+Rows rows_of_the_table() {
+  return op_table();
+}
+INSTANTIATE_TEST_SUITE_P(Table, Replay, ::testing::ValuesIn(rows_of_the_table()), row_name);
+
+/// The same numbers, the last first.
+template <class T>
+Tensor turned(const Tensor& x) {
+  std::vector<T> values = x.to_vector<T>();
+  std::reverse(values.begin(), values.end());
+  return from_vector(values, x.shape());
+}
+Tensor turned_round(const Tensor& x) {
+  switch (x.dtype()) {
+    case DType::float32:
+      return turned<float>(x);
+    case DType::float64:
+      return turned<double>(x);
+    case DType::int64:
+      return turned<Size>(x);
+    case DType::boolean:
+      return turned<bool>(x);
+  }
+  return x;
+}
+
+/// y, and its gradient in each float input.
+Tensors value_and_gradients(const Case& c, const Tensors& in) {
+  Tensors x = in, leaves;
+  for (Tensor& each : x)
+    if (each.dtype() == float32 || each.dtype() == float64) leaves.push_back(each = variable(each));
+  const Tensor y = c(x);
+  Tensors outputs = {y};
+  if (!y.requires_grad()) return outputs;
+  GradOptions options;
+  options.seeds = {ones(y.shape(), y.dtype())};
+  options.allow_unused = true;
+  const Tensors gradients = grad({y}, leaves, options);
+  outputs.insert(outputs.end(), gradients.begin(), gradients.end());
+  return outputs;
+}
+
+TEST_P(Replay, EqualsTheStepAsItIsWritten) {
+  const std::string& name = GetParam().name;
+  if (name.find("dropout") != std::string::npos)
+    GTEST_SKIP() << "the row's generator dies with the call; ops.capture_test has one that lives";
+  if (name == "attention traced") GTEST_SKIP() << "a trace is refused, see ops.capture_test";
+  for (const Sample& sample : GetParam().samples)
+    for (const DType dtype : {float32, float64}) {
+      const Case c = make_case(GetParam(), sample, dtype);
+      Tensors other;
+      for (const Tensor& x : c.inputs) other.push_back(turned_round(x));
+      CapturedStep step = capture([&c](const Tensors& in) { return value_and_gradients(c, in); });
+      for (int i = 0; i < 2; ++i) step.replay(c.inputs);
+      ASSERT_TRUE(step.captured());
+      for (const Tensors& inputs : {other, c.inputs, other}) {
+        const Tensors expected = value_and_gradients(c, inputs), got = step.replay(inputs);
+        ASSERT_EQ(expected.size(), got.size());
+        for (std::size_t i = 0; i < got.size(); ++i)
+          EXPECT_SAME_BITS(expected[i].detach(), got[i]) << describe(c) << ", output " << i;
+      }
+    }
+}
+
+}  // namespace
+}  // namespace regard::test
