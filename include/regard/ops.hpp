@@ -8,6 +8,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <regard/export.hpp>
@@ -170,6 +171,17 @@ inline constexpr Keep keep_axes = Keep::axes;
 /// operand is copied only where neither of its last two strides is 1. da = dy·bᵀ, db = aᵀ·dy, summed over stretched
 /// axes. ShapeError, DTypeError (floats of one dtype only).
 [[nodiscard]] Tensor matmul(const Tensor& a, const Tensor& b);
+
+/// Sums of products by Einstein's rule, with NumPy's notation: a letter for each axis of each operand, commas between
+/// operands, and behind -> the axes of the result. "bhqd,bhkd->bhqk" multiplies queries with keys; what is not in the
+/// result is added up. A letter that stands twice in one operand takes the diagonal; "..." stands for any axes, which
+/// stretch as in broadcasting; without -> the result has those of "..." and then the letters that occur once, in the
+/// order of the alphabet. Spaces count for nothing. Worked off from left to right, two operands at a time, by matmul, or
+/// by multiply() where nothing is added up; axes are put in order by views, and copied where no strides would do. The
+/// gradients are those of these steps. ValueError: another character, an index of the result that is in no operand or
+/// that stands there twice, another number of operands; ShapeError: another number of axes, or an index with two
+/// extents (1 does not stretch but for "..."), named with operand and index. Floats of one dtype.
+[[nodiscard]] Tensor einsum(const std::string& subscripts, const Tensors& operands);
 
 // ---- shape ---------------------------------------------------------------------------------------------
 

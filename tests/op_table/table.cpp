@@ -44,6 +44,7 @@ Rows all_rows() {
   add_shape_rows(rows);
   add_softmax_rows(rows);
   add_product_rows(rows);
+  add_einsum_rows(rows);
   add_indexing_rows(rows);
   add_layer_rows(rows);
   add_loss_rows(rows);

@@ -153,6 +153,7 @@ void add_reduce_rows(Rows& rows);
 void add_shape_rows(Rows& rows);
 void add_softmax_rows(Rows& rows);
 void add_product_rows(Rows& rows);
+void add_einsum_rows(Rows& rows);
 void add_indexing_rows(Rows& rows);
 void add_layer_rows(Rows& rows);
 void add_loss_rows(Rows& rows);
