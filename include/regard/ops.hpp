@@ -265,6 +265,23 @@ struct Padding {
 /// [..] int64 -> [.., classes]; ValueError for an id outside 0..classes-1. No gradient.
 [[nodiscard]] Tensor one_hot(const Tensor& ids, Size classes, DType dtype = float64);
 
+// ---- order ---------------------------------------------------------------------------------------------
+
+enum class Order { ascending, descending };
+/// Elements in their order, and the places (int64) they had along the axis.
+struct Sorted {
+  Tensor values, indices;
+};
+/// Along an axis; stable: equals keep their order, in either direction. NaN comes last in both. The gradient of each
+/// value goes to the place it came from. Floats and int64.
+[[nodiscard]] Sorted sort(const Tensor& x, int axis = -1, Order order = Order::ascending);
+/// The indices of sort.
+[[nodiscard]] Tensor argsort(const Tensor& x, int axis = -1, Order order = Order::ascending);
+/// The k largest along an axis, the largest first, or the k smallest, the smallest first; of equals those that stand
+/// first. NaN wins in both, as in max and min, so that it cannot go unseen. The gradient goes to the places they came
+/// from. ValueError unless 0 <= k <= extent.
+[[nodiscard]] Sorted top_k(const Tensor& x, Size k, int axis = -1, Order order = Order::descending);
+
 // ---- layers --------------------------------------------------------------------------------------------
 
 /// Ba, Kiros & Hinton 2016, over the last axis: (x - mean) / sqrt(variance + epsilon)·gamma + beta, with the
@@ -272,6 +289,11 @@ struct Padding {
 /// numbers gives exactly beta. With g = dy·gamma and z the normalised row,
 /// dx = (g - mean(g) - z·mean(g·z)) / sqrt(variance + epsilon). ValueError unless epsilon > 0.
 [[nodiscard]] Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, double epsilon = 1e-5);
+/// Zhang & Sennrich 2019, over the last axis: z = r·x with r = 1 / sqrt(mean(x²) + epsilon), times weight [width] if
+/// there is one. The mean is float64, whatever x is. With g = dy·weight: dx = r·(g - z·mean(g·z)). ValueError unless
+/// epsilon > 0; ShapeError, DTypeError.
+[[nodiscard]] Tensor rms_norm(const Tensor& x, double epsilon = 1e-5);
+[[nodiscard]] Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon = 1e-5);
 /// Srivastava et al. 2014, inverted: each element is 0 with probability p, else divided by (1 - p); so is dy. p = 0
 /// gives x itself, p = 1 gives zeros. Advances rng by one draw (64 bits) whatever p is; which elements are dropped
 /// depends on that draw and on their row-major position alone. ValueError unless 0 <= p <= 1.

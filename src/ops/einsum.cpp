@@ -34,52 +34,51 @@ template <class Error>
   throw Error("einsum(\"" + subscripts + "\"): " + why);
 }
 
+std::string named(char label) {
+  return is_letter(label) ? std::string("index '") + label + "'" : "an axis of \"...\"";
+}
+
 std::string labels_of(const std::string& subscripts, std::string term, int dots) {
   const std::size_t at = term.find("...");
   if (at != std::string::npos) term.erase(at, 3);
   for (const char c : term)
     if (!is_letter(c))
-      refuse<ValueError>(subscripts, std::string("'") + c + "' is neither a letter nor one \"...\"");
+      refuse<ValueError>(subscripts, std::string("'") + c + "' is no letter and no one \"...\"");
   return at == std::string::npos ? term : term.insert(at, "87654321" + max_rank - dots);
 }
 
+// One extent for each letter; the axes of "..." stretch.
 std::vector<Term> terms_of(const std::string& subscripts, const std::string& inputs,
                            const Tensors& operands) {
-  std::vector<std::string> texts;
-  std::istringstream list(inputs + ",");
-  for (std::string text; std::getline(list, text, ',');) texts.push_back(text);
-  if (operands.size() != texts.size())
-    refuse<ValueError>(subscripts, "names " + std::to_string(texts.size()) + " operands, got " +
-                                       std::to_string(operands.size()));
-  std::vector<Term> terms;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    common_float_dtype("einsum", operands[0], operands[i]);
-    const int named = static_cast<int>(labels_of(subscripts, texts[i], 0).size()), rank = operands[i].rank();
-    if (has(texts[i], '.') ? named > rank : named != rank)
-      refuse<ShapeError>(subscripts, "\"" + texts[i] + "\" names " + std::to_string(named) +
-                                         " axes, but operand " + std::to_string(i) + " is " +
-                                         to_string(operands[i].shape()));
-    terms.push_back({operands[i], labels_of(subscripts, texts[i], rank - named)});
-  }
-  return terms;
-}
-
-// Only the axes of "..." stretch.
-void require_one_extent_each(const std::string& subscripts, const std::vector<Term>& terms) {
+  const auto count = 1 + static_cast<std::size_t>(std::count(inputs.begin(), inputs.end(), ','));
+  if (count != operands.size())
+    refuse<ValueError>(subscripts,
+                       std::to_string(count) + " operands, got " + std::to_string(operands.size()));
+  const auto operand = [&](std::size_t i) {
+    return " operand " + std::to_string(i) + " " + to_string(operands[i].shape());
+  };
   std::map<char, std::pair<Size, std::size_t>> known;
-  for (std::size_t i = 0; i < terms.size(); ++i)
-    for (std::size_t axis = 0; axis < terms[i].labels.size(); ++axis) {
-      const char label = terms[i].labels[axis];
-      const Size n = terms[i].x.shape()[static_cast<int>(axis)];
+  std::vector<Term> terms;
+  std::istringstream list(inputs);
+  for (std::size_t i = 0; i < count; ++i) {
+    common_float_dtype("einsum", operands[0], operands[i]);
+    std::string text;
+    std::getline(list, text, ',');
+    const int more = operands[i].rank() - static_cast<int>(labels_of(subscripts, text, 0).size());
+    if (has(text, '.') ? more < 0 : more != 0)
+      refuse<ShapeError>(subscripts, "\"" + text + "\" does not name the axes of" + operand(i));
+    terms.push_back({operands[i], labels_of(subscripts, text, more)});
+    for (int axis = 0; axis < operands[i].rank(); ++axis) {
+      const char label = terms[i].labels[static_cast<std::size_t>(axis)];
+      const Size n = operands[i].shape()[axis];
       if (n == 1 && !is_letter(label)) continue;
       const auto [extent, owner] = known.insert({label, {n, i}}).first->second;
       if (extent != n)
-        refuse<ShapeError>(
-            subscripts, (is_letter(label) ? std::string("index '") + label + "'" : "an axis of \"...\"") +
-                            " is " + std::to_string(extent) + " in operand " + std::to_string(owner) + " " +
-                            to_string(terms[owner].x.shape()) + " and " + std::to_string(n) + " in operand " +
-                            std::to_string(i) + " " + to_string(terms[i].x.shape()));
+        refuse<ShapeError>(subscripts, named(label) + " is " + std::to_string(extent) + " in" +
+                                           operand(owner) + " and " + std::to_string(n) + " in" + operand(i));
     }
+  }
+  return terms;
 }
 
 /// What stands behind the arrow, or else "..." and the letters that occur once, in the order of the alphabet.
@@ -88,25 +87,20 @@ std::string output_of(const std::string& subscripts, const std::string& text,
   std::string all;
   for (const Term& term : terms) all += term.labels;
   int dots = 0;
-  while (dots < max_rank && has(all, static_cast<char>('1' + dots))) ++dots;
-  const bool implicit = text.empty();
-  std::string output = labels_of(subscripts, implicit ? "..." : text.substr(2), dots);
-  for (char c = 'A'; implicit && c <= 'z'; ++c)
+  while (has(all, static_cast<char>('1' + dots))) ++dots;
+  std::string output = labels_of(subscripts, text.empty() ? "..." : text.substr(2), dots);
+  for (char c = 'A'; text.empty() && c <= 'z'; ++c)
     if (is_letter(c) && std::count(all.begin(), all.end(), c) == 1) output += c;
-  for (const char c : output) {
-    if (!has(all, c))
-      refuse<ValueError>(subscripts, std::string("index '") + c + "' of the output is in no operand");
-    if (std::count(output.begin(), output.end(), c) > 1)
-      refuse<ValueError>(subscripts, std::string("index '") + c + "' is twice in the output");
-  }
+  for (const char c : output)
+    if (!has(all, c) || std::count(output.begin(), output.end(), c) > 1)
+      refuse<ValueError>(subscripts, named(c) + (has(all, c) ? " is twice in the output"
+                                                             : " of the output is in no operand"));
   if (dots > 0 && !has(output, '1')) refuse<ValueError>(subscripts, "the output lacks \"...\"");
   return output;
 }
 
 /// An axis for each of the labels, in their order; of extent 1 where the term lacks one.
 Tensor aligned(const Term& term, const std::string& labels) {
-  if (labels.size() > max_rank)
-    throw ShapeError("einsum: a product of more than " + std::to_string(max_rank) + " axes");
   if (term.labels == labels) return term.x;
   Axes order, missing;
   for (std::size_t i = 0; i < labels.size(); ++i)
@@ -189,7 +183,6 @@ Tensor einsum(const std::string& subscripts, const Tensors& operands) {
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   const std::size_t arrow = std::min(text.find("->"), text.size());
   const std::vector<Term> terms = terms_of(subscripts, text.substr(0, arrow), operands);
-  require_one_extent_each(subscripts, terms);
   const std::string output = output_of(subscripts, text.substr(arrow), terms);
   Term y = diagonal(terms[0]);
   for (std::size_t i = 1; i < terms.size(); ++i) {

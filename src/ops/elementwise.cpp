@@ -65,17 +65,13 @@ Tensor clamp_dx(const Vjp& at) {
   return zero_where(logical_or(less(at.x(), bound(bounds.low)), greater(at.x(), bound(bounds.high))), at.dy);
 }
 
-// Where x = 0 and y <= 0 the function is set to 0, and so is every derivative; 1 stands in for y, whose logarithm must
-// not be met on the way.
-struct Xlogy {
-  Tensor flat, y;
-
-  explicit Xlogy(const Vjp& at) {
-    const Tensor zero = scalar(0, at.x().dtype());
-    flat = logical_and(equal(at.x(0), zero), less_equal(at.x(1), zero));
-    y = where(flat, scalar(1, at.x().dtype()), at.x(1));
-  }
-};
+// Where x = 0 and y <= 0 the function is set to 0, and so is every derivative. Something must stand in for y there: its
+// logarithm and its inverse must not be met on the way.
+Tensor xlogy_safe_y(const Vjp& at, double stand_in) {
+  const Tensor zero = scalar(0, at.x().dtype());
+  const Tensor flat = logical_and(equal(at.x(0), zero), less_equal(at.x(1), zero));
+  return where(flat, scalar(stand_in, at.x().dtype()), at.x(1));
+}
 
 // A tie gives each side half.
 Tensor share_of_max(const Tensor& a, const Tensor& b);
@@ -129,8 +125,8 @@ const Op maximum_op     = binary("maximum",  kernels::maximum,  [](const Vjp& at
                                                                 [](const Vjp& at) { return at.dy * share_of_max(at.x(1), at.x(0)); });
 const Op minimum_op     = binary("minimum",  kernels::minimum,  [](const Vjp& at) { return at.dy * share_of_max(at.x(1), at.x(0)); },
                                                                 [](const Vjp& at) { return at.dy * share_of_max(at.x(0), at.x(1)); });
-const Op xlogy_op       = binary("xlogy",    kernels::xlogy,    [](const Vjp& at) { return xlogy(at.dy, Xlogy(at).y); },
-                                                                [](const Vjp& at) { const Xlogy safe(at); return zero_where(safe.flat, at.dy * at.x(0) / safe.y); });
+const Op xlogy_op       = binary("xlogy",    kernels::xlogy,    [](const Vjp& at) { return xlogy(at.dy, xlogy_safe_y(at, 1)); },
+                                                                [](const Vjp& at) { return at.dy * at.x(0) / xlogy_safe_y(at, HUGE_VAL); });
 const Op share_of_max_op = binary("share_of_max", kernels::share_of_max, nullptr, nullptr);
 
 const Op equal_op         = test("equal",         kernels::equal);
@@ -251,14 +247,11 @@ Tensor multiply(const Tensor& a, double b) {
   return apply(multiply_scalar_op, {a}, a.shape(), a.dtype(), b);
 }
 Tensor clamp(const Tensor& x, std::optional<double> min, std::optional<double> max) {
-  kernels::Bounds bounds;
-  for (const std::optional<double>& bound : {min, max}) {
-    if (!bound) continue;
-    if (std::isnan(*bound)) throw ValueError("clamp: a bound is NaN; leave it out (std::nullopt) for none");
-    if (!std::isinf(*bound)) require_number_fits("clamp", x, *bound);
+  const kernels::Bounds bounds{min.value_or(-HUGE_VAL), max.value_or(HUGE_VAL)};
+  for (const double bound : {bounds.low, bounds.high}) {
+    if (std::isnan(bound)) throw ValueError("clamp: a bound is NaN; leave it out (std::nullopt) for none");
+    if (!std::isinf(bound)) require_number_fits("clamp", x, bound);
   }
-  if (min) bounds.low = *min;
-  if (max) bounds.high = *max;
   return apply(clamp_op, {x}, x.shape(), x.dtype(), bounds);
 }
 Tensor power(const Tensor& a, double exponent) { return apply(power_scalar_op, {a}, a.shape(), a.dtype(), exponent); }

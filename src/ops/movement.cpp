@@ -110,20 +110,15 @@ Tensor stack_parts(const Parts& parts, int axis) {
   return join(stack_op, parts, shape, at);
 }
 
-/// The elements at place(0), place(1), ... of an axis, which gets `extent` of them.
+/// An axis so many times as long, whose element i is x's at place(i).
 template <class Place>
-Tensor picked(const Tensor& x, int axis, Size extent, Place place) {
-  std::vector<Size> ids;
-  for (Size i = 0; i < extent; ++i) ids.push_back(place(i));
-  return take(x, from_vector(ids, {extent}), axis);
-}
-
-/// The same for an axis that gets so many times its extent.
-template <class Place>
-Tensor picked(const char* op, const Tensor& x, int axis, Size times, Place place) {
+Tensor lengthened(const char* op, const Tensor& x, int axis, Size times, Place place) {
   if (times < 0)
     throw ValueError(std::string(op) + ": expected repeats of at least 0, got " + std::to_string(times));
-  return times == 1 ? unchanged(x) : picked(x, axis, numel({x.shape()[axis], times}), place);
+  if (times == 1) return unchanged(x);
+  std::vector<Size> ids(static_cast<std::size_t>(numel({x.shape()[axis], times})));
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = place(static_cast<Size>(i));
+  return take(x, from_vector(ids, {static_cast<Size>(ids.size())}), axis);
 }
 
 }  // namespace
@@ -167,19 +162,18 @@ Tensor tril(const Tensor& x, Size diagonal) {
 
 Tensor pad(const Tensor& x, const std::vector<Padding>& widths, double value) {
   if (static_cast<int>(widths.size()) != x.rank())
-    throw ShapeError("pad: expected widths {before, after} for each axis of " + to_string(x.shape()) +
-                     ", got " + std::to_string(widths.size()));
+    throw ShapeError("pad: expected {before, after} for each axis of " + to_string(x.shape()) + ", got " +
+                     std::to_string(widths.size()) + " of them");
   Tensor y = unchanged(x), inside = broadcast_to(full({}, 1, boolean), x.shape());
   for (int axis = 0; axis < x.rank(); ++axis) {
     const auto [before, after] = widths[static_cast<std::size_t>(axis)];
     Steps steps{axis, before, 1, x.shape()[axis], 0};
     if (before < 0 || after < 0 || __builtin_add_overflow(before, after, &steps.extent) ||
         __builtin_add_overflow(steps.extent, steps.count, &steps.extent))
-      throw ValueError("pad: axis " + std::to_string(axis) + " of " + to_string(x.shape()) + " cannot get " +
-                       std::to_string(before) + " before and " + std::to_string(after) +
-                       " after it; slice() takes away");
-    if (steps.extent == steps.count) continue;
-    y = slice_backward(y, steps);
+      throw ValueError("pad: widths {" + std::to_string(before) + ", " + std::to_string(after) +
+                       "} of axis " + std::to_string(axis) +
+                       " are negative or beyond 63 bits; slice() takes away");
+    if (steps.extent != steps.count) y = slice_backward(y, steps);
     if (value != 0) inside = slice_backward(inside, steps);
   }
   return value != 0 ? masked_fill(y, logical_not(inside), value) : y;
@@ -194,8 +188,8 @@ Tensor flip(const Tensor& x, const Axes& axes) {
 
 Tensor roll(const Tensor& x, Size shift, int axis) {
   const int at = normalize_axis(axis, x.rank(), "roll");
-  const Size n = x.shape()[at], by = n == 0 ? 0 : shift % n;
-  return picked(x, at, n, [=](Size i) { return (i - by + n) % n; });
+  const Size n = x.shape()[at], start = n == 0 ? 0 : (n - shift % n) % n;
+  return concatenate({slice(x, at, {start, n}), slice(x, at, {0, start})}, at);
 }
 
 Tensor tile(const Tensor& x, const Sizes& repeats) {
@@ -203,15 +197,15 @@ Tensor tile(const Tensor& x, const Sizes& repeats) {
   while (in_front.rank() + x.rank() < repeats.rank()) in_front.push_back(in_front.rank());
   Tensor y = expand_dims(x, in_front);
   for (int i = 1; i <= repeats.rank(); ++i) {
-    const int axis = y.rank() - i;
-    y = picked("tile", y, axis, repeats[repeats.rank() - i], [n = y.shape()[axis]](Size j) { return j % n; });
+    const Size n = y.size(-i);
+    y = lengthened("tile", y, y.rank() - i, repeats[repeats.rank() - i], [n](Size j) { return j % n; });
   }
   return y;
 }
 
 Tensor repeat_interleave(const Tensor& x, Size repeats, int axis) {
   const int at = normalize_axis(axis, x.rank(), "repeat_interleave");
-  return picked("repeat_interleave", x, at, repeats, [repeats](Size j) { return j / repeats; });
+  return lengthened("repeat_interleave", x, at, repeats, [repeats](Size j) { return j / repeats; });
 }
 
 }  // namespace regard

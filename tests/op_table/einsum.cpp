@@ -42,12 +42,12 @@ void add_einsum_rows(Rows& rows) {
   // clang-format off
   Row& product = summing(rows, "as a product of matrices", "ij,jk->ik", {"ij", "jk"}, "ik", of_matrices(false));
   product.misuses.push_back(misuse<ShapeError>([] { return einsum("ij,jk->ik", {ones({2, 3}), ones({4, 5})}); }, "einsum(\"ij,jk->ik\"): index 'j' is 3 in operand 0 [2, 3] and 4 in operand 1 [4, 5]"));
-  product.misuses.push_back(misuse<ShapeError>([] { return einsum("ij,jk->ik", {ones({2, 3}), ones({3})}); }, "\"jk\" names 2 axes, but operand 1 is [3]"));
+  product.misuses.push_back(misuse<ShapeError>([] { return einsum("ij,jk->ik", {ones({2, 3}), ones({3})}); }, "\"jk\" does not name the axes of operand 1 [3]"));
   product.misuses.push_back(misuse<ShapeError>([] { return einsum("ij,jk->ik", {ones({2, 3}), ones({1, 4})}); }, "index 'j' is 3 in operand 0 [2, 3] and 1 in operand 1 [1, 4]"));
   product.misuses.push_back(misuse<ValueError>([] { return einsum("ij,jk->ix", {ones({2, 3}), ones({3, 4})}); }, "index 'x' of the output is in no operand"));
   product.misuses.push_back(misuse<ValueError>([] { return einsum("ij,jk->ii", {ones({2, 3}), ones({3, 4})}); }, "index 'i' is twice in the output"));
-  product.misuses.push_back(misuse<ValueError>([] { return einsum("i1,1k->ik", {ones({2, 3}), ones({3, 4})}); }, "'1' is neither a letter nor one \"...\""));
-  product.misuses.push_back(misuse<ValueError>([] { return einsum("ij->jk->ik", {ones({2, 3})}); }, "'-' is neither"));
+  product.misuses.push_back(misuse<ValueError>([] { return einsum("i1,1k->ik", {ones({2, 3}), ones({3, 4})}); }, "'1' is no letter and no one \"...\""));
+  product.misuses.push_back(misuse<ValueError>([] { return einsum("ij->jk->ik", {ones({2, 3})}); }, "'-' is no letter"));
   product.misuses.push_back(misuse<DTypeError>([] { return einsum("ij,jk->ik", {ones({2, 3}), ones({3, 4}, float32)}); }, "einsum: dtypes float64 [2, 3] and float32 [3, 4]"));
   summing(rows, "as a product, implicit and with spaces", " i j , kj ", {"ij", "kj"}, "ik", of_matrices(true));
   summing(rows, "as an outer product, of columns and rows", "ij,jk->jik", {"ij", "jk"}, "jik", of_matrices(false));
@@ -65,7 +65,7 @@ void add_einsum_rows(Rows& rows) {
   Row& dots = summing(rows, "of matrices in batches", "...ij,...jk->...ik", {"aij", "ajk"}, "aik", stretched);
   dots.misuses.push_back(misuse<ShapeError>([] { return einsum("...ij,...jk->...ik", {ones({2, 3, 4}), ones({3, 4, 5})}); }, "an axis of \"...\" is 2 in operand 0 [2, 3, 4] and 3 in operand 1 [3, 4, 5]"));
   dots.misuses.push_back(misuse<ValueError>([] { return einsum("...ij,...jk->ik", {ones({2, 3, 4}), ones({2, 4, 5})}); }, "the output lacks \"...\""));
-  dots.misuses.push_back(misuse<ValueError>([] { return einsum("...i...j->ij", {ones({2, 3, 4})}); }, "neither a letter nor one"));
+  dots.misuses.push_back(misuse<ValueError>([] { return einsum("...i...j->ij", {ones({2, 3, 4})}); }, "'.' is no letter"));
   summing(rows, "with dots on one side, behind", "i...j,jk->k...i", {"iaj", "jk"}, "kai",
           {{real({3, 2, 4}), real({4, 5})}, {real({1, 1, 1}), real({1, 1})}, {real({3, 0, 4}), real({4, 2})}, {real({3, 2, 0}), real({0, 2})}, {repeated({1, 2, 4}, {3, 2, 4}), real({4, 2})}, {real({2, 2, 3}, Domain::large), real({3, 2})}});
   const Samples squares = {{real({3, 3})}, {real({1, 1})}, {real({0, 0})}, {real({4, 4})}, {repeated({1, 3}, {3, 3})}, {real({2, 2}, Domain::large)}};

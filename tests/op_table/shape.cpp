@@ -224,9 +224,9 @@ Plain padded(const Plain& x, const std::vector<Padding>& widths, double value) {
 void add_copies(Rows& rows) {
   // clang-format off
   moving(rows, "pad", [](Inputs x) { return pad(x[0], {{1, 2}, {0, 3}}); }, [](PlainInputs x) { return padded(x[0], {{1, 2}, {0, 3}}, 0); }, of_rank_2(),
-         {misuse<ShapeError>([] { return pad(ones({2, 3}), {{1, 1}}); }, "expected widths {before, after} for each axis of [2, 3], got 1"),
-          misuse<ValueError>([] { return pad(ones({2}), {{-1, 1}}); }, "axis 0 of [2] cannot get -1 before and 1 after it"),
-          misuse<ValueError>([] { return pad(ones({2}), {{INT64_MAX, 1}}); }, "cannot get")});
+         {misuse<ShapeError>([] { return pad(ones({2, 3}), {{1, 1}}); }, "expected {before, after} for each axis of [2, 3], got 1 of them"),
+          misuse<ValueError>([] { return pad(ones({2}), {{-1, 1}}); }, "widths {-1, 1} of axis 0 are negative"),
+          misuse<ValueError>([] { return pad(ones({2}), {{INT64_MAX, 1}}); }, "beyond 63 bits")});
   moving(rows, "pad with a number", [](Inputs x) { return pad(x[0], {{0, 1}, {2, 0}, {1, 1}}, -7); }, [](PlainInputs x) { return padded(x[0], {{0, 1}, {2, 0}, {1, 1}}, -7); }, of_rank_3(),
          {misuse<DTypeError>([] { return pad(ones({2}, int64), {{1, 1}}, 0.5); }, "0.5 is no whole number"),
           misuse<GraphError>([] { return pad(Tensor(), {}, 1); }, "empty")});

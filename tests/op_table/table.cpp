@@ -43,6 +43,7 @@ Rows all_rows() {
   add_reduce_rows(rows);
   add_shape_rows(rows);
   add_softmax_rows(rows);
+  add_sort_rows(rows);
   add_product_rows(rows);
   add_einsum_rows(rows);
   add_indexing_rows(rows);

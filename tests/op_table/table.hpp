@@ -152,6 +152,7 @@ void add_comparison_rows(Rows& rows);
 void add_reduce_rows(Rows& rows);
 void add_shape_rows(Rows& rows);
 void add_softmax_rows(Rows& rows);
+void add_sort_rows(Rows& rows);
 void add_product_rows(Rows& rows);
 void add_einsum_rows(Rows& rows);
 void add_indexing_rows(Rows& rows);
