@@ -196,7 +196,7 @@ WalkStep TapeWalk::forward_step(const Step& step) const {
     shown.outputs.push_back({results.back(), out.tensor});
   }
   std::string result = joined(results, ", ");
-  const std::string formula = forward_formula(step.op, step.attributes, names);
+  const std::string formula = translated(forward_formula(step.op, step.attributes, names), language_);
   if (formula != result) result += " = " + formula;
   shown.sentence =
       fmt::format("{}: {} {} → {}", result, step.op, joined(shapes, " × "), joined(result_shapes, ", "));
@@ -232,7 +232,9 @@ WalkStep TapeWalk::rule_step(const Step& step, std::size_t place) const {
   for (std::size_t k = 0; k < step.targets.size(); ++k) {
     while (input < read.size() && read[input].id != step.targets[k].id) ++input;
     const std::string target = "d" + name_of(step.targets[k]);
-    std::string formula = input < read.size() ? rule_formula(step.op, attributes, inputs, y, dy, input) : "";
+    std::string formula = input < read.size()
+                              ? translated(rule_formula(step.op, attributes, inputs, y, dy, input), language_)
+                              : "";
     if (formula.empty()) formula = fmt::format(vietnamese ? "luật của {}" : "the rule of {}", step.op);
     results.push_back(fmt::format("{} {} {} {}", target, step.sums[k].id == step.outputs[k].id ? "=" : "+=",
                                   formula, to_string(step.outputs[k].shape)));

@@ -172,6 +172,20 @@ std::string rule_formula(const std::string& op, const std::string& attributes,
                    {{"@", number_in(attributes)}, {"a", input(0)}, {"b", input(1)}, {"y", y}, {"dy", dy}});
 }
 
+std::string translated(std::string formula, std::string_view language) {
+  if (language.substr(0, 2) != "vi") return formula;
+  // Names have no spaces in them, so that none is taken for a word.
+  constexpr std::pair<std::string_view, std::string_view> pairs[] = {{" in every place", " ở mọi chỗ"},
+                                                                     {" where kept", " ở chỗ được giữ"},
+                                                                     {" where ", " ở chỗ "},
+                                                                     {" over ", " trên "},
+                                                                     {"mean ", "trung bình "}};
+  for (const auto& [english, vietnamese] : pairs)
+    if (const std::size_t at = formula.find(english); at != std::string::npos)
+      formula.replace(at, english.size(), vietnamese);
+  return formula;
+}
+
 std::string operation_words(const std::string& op, Direction direction, std::string_view language) {
   const std::size_t place =
       (language.substr(0, 2) == "vi" ? 2u : 0u) + (direction == Direction::backward ? 1u : 0u);

@@ -17,6 +17,9 @@ std::string rule_formula(const std::string& op, const std::string& attributes,
                          const std::vector<std::string>& inputs, const std::string& y, const std::string& dy,
                          std::size_t input);
 
+/// The few words in such formulas, in another language: "vi"; "en" as they are.
+std::string translated(std::string formula, std::string_view language);
+
 enum class Direction { forward, backward };
 /// One sentence, or nothing.
 std::string operation_words(const std::string& op, Direction direction, std::string_view language);

@@ -30,6 +30,10 @@ TEST(TapeWords, TheFormulasOfAProductAreItsGradients) {
   EXPECT_EQ(forward_formula("masked_scores", "value=1", in), "A·Bᵀ where kept");
   EXPECT_EQ(forward_formula("unheard_of", "axis=1", {"A", "", "C"}), "unheard_of(A, C; axis=1)");
   EXPECT_EQ(rule_formula("unheard_of", "", in, "Y", "dY", 0), "");
+  EXPECT_EQ(translated("softmax Z over M", "vi"), "softmax Z trên M");
+  EXPECT_EQ(translated("2·A·Bᵀ where kept", "vi"), "2·A·Bᵀ ở chỗ được giữ");
+  EXPECT_EQ(translated("dY / n in every place", "vi"), "dY / n ở mọi chỗ");
+  EXPECT_EQ(translated("dY in every place", "en"), "dY in every place");
 }
 
 TEST(TapeWords, EveryWordIsThereInBothLanguagesOrInNone) {

@@ -1,4 +1,4 @@
-// tape_walk as a program: what it says, its exit codes, its page.
+// tape_walk and explain as programs: what they say, their exit codes, their files.
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
@@ -81,6 +81,25 @@ TEST(TapeWalkProgram, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(run(TAPE_WALK, "--language de").exit_code, 2);
   EXPECT_EQ(run(TAPE_WALK, "--mask some").exit_code, 2);
   EXPECT_EQ(run(TAPE_WALK, "--out /proc/nowhere").exit_code, 1);
+}
+
+TEST(ExplainProgram, ExplainsARowInTwoLanguages) {
+  const Outcome english = run(EXPLAIN, "--query 1"), vietnamese = run(EXPLAIN, "--query 1 --language vi");
+  EXPECT_EQ(english.exit_code, 0) << english.err;
+  EXPECT_EQ(vietnamese.exit_code, 0) << vietnamese.err;
+  EXPECT_TRUE(has(english.out, "raises the score of “the” most")) << english.out;
+  EXPECT_TRUE(has(english.out, "hidden by the mask")) << english.out;
+  EXPECT_TRUE(has(vietnamese.out, "nâng điểm số của “the” nhiều nhất")) << vietnamese.out;
+  EXPECT_TRUE(has(run(EXPLAIN, "--query 0").out, "sees only")) << "causal: the first token sees itself";
+}
+
+TEST(ExplainProgram, WritesThePictureAndRefusesOtherRows) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run(EXPLAIN, "--out " + folder.path().string()).exit_code, 0);
+  EXPECT_TRUE(has(text_of(folder / "explanation.svg"), "</svg>"));
+  EXPECT_EQ(run(EXPLAIN, "--query 3").exit_code, 2);
+  EXPECT_EQ(run(EXPLAIN, "--query -1").exit_code, 2);
+  EXPECT_EQ(run(EXPLAIN, "--out /proc/nowhere").exit_code, 1);
 }
 
 }  // namespace
