@@ -100,6 +100,38 @@ TEST(Panels, RowsMakeThePictureTallerAndNarrower) {
   EXPECT_LT(attribute(panels_svg(four), "height"), attribute(panels_svg(four, two), "height"));
 }
 
+// Where the "1.00" of each panel stands: the x of its text.
+std::vector<double> places(const std::string& svg) {
+  std::vector<double> found;
+  for (std::size_t at = svg.find(">1.00<"); at != std::string::npos; at = svg.find(">1.00<", at + 1))
+    found.push_back(attribute(svg.substr(svg.rfind("<text", at)), "x"));
+  return found;
+}
+
+TEST(Panels, MatricesStandBelowEachOther) {
+  MatrixPanel wide = sample();
+  wide.rows = {"một nhãn rất dài", "b"};
+  wide.values[1] = 12345.678;
+  MatrixPanel second = sample();
+  second.arrow = "· V";
+  PanelsOptions two;
+  two.per_row = 2;
+  const std::vector<double> x = places(panels_svg({wide, second, sample(), sample()}, two));
+  ASSERT_EQ(x.size(), 4u);
+  EXPECT_NEAR(x[0], x[2], 16);  // the middles of cells of different widths
+  EXPECT_EQ(x[1], x[3]);
+}
+
+TEST(Panels, AnArrowPointsForwardsOrBackwards) {
+  MatrixPanel second = sample();
+  second.arrow = "· V";
+  const std::string forwards = panels_svg({sample(), second});
+  second.arrow_to = ArrowTo::panel_before;
+  const std::string backwards = panels_svg({sample(), second});
+  EXPECT_NE(forwards, backwards);
+  EXPECT_EQ(forwards.size(), backwards.size());
+}
+
 TEST(Panels, NothingToDrawSaysSo) {
   EXPECT_EQ(count(panels_svg({}), ">no data</text>"), 1u);
 }
