@@ -19,12 +19,15 @@
 #include <regard/nn/cache.hpp>
 #include <regard/nn/dropout.hpp>
 #include <regard/nn/embedding.hpp>
+#include <regard/nn/feed_forward.hpp>
 #include <regard/nn/init.hpp>
 #include <regard/nn/layer_norm.hpp>
 #include <regard/nn/linear.hpp>
 #include <regard/nn/module.hpp>
 #include <regard/nn/positions.hpp>
 #include <regard/nn/probe.hpp>
+#include <regard/nn/rms_norm.hpp>
+#include <regard/nn/transformer.hpp>
 #include <regard/numpy_random.hpp>
 #include <regard/ops.hpp>
 #include <regard/optim.hpp>

@@ -142,5 +142,12 @@ template <class T>
 [[nodiscard]] Tensor glorot_uniform(const Shape& shape, Rng& rng, DType dtype = float64);
 /// Glorot & Bengio 2010, normal with variance 2 / (fan_in + fan_out).
 [[nodiscard]] Tensor glorot_normal(const Shape& shape, Rng& rng, DType dtype = float64);
+/// He et al. 2015: uniform in ±sqrt(6 / fan_in), level behind relu.
+[[nodiscard]] Tensor kaiming_uniform(const Shape& shape, Rng& rng, DType dtype = float64);
+/// He et al. 2015, normal with variance 2 / fan_in.
+[[nodiscard]] Tensor kaiming_normal(const Shape& shape, Rng& rng, DType dtype = float64);
+/// Saxe et al. 2014: a matrix whose rows, or columns where there are fewer of them, have length 1 and stand at right
+/// angles; all such matrices are equally likely. ShapeError unless the rank is 2.
+[[nodiscard]] Tensor orthogonal(const Shape& shape, Rng& rng, DType dtype = float64);
 
 }  // namespace regard

@@ -5,18 +5,11 @@
 #include <regard/error.hpp>
 #include <regard/ops.hpp>
 
+#include "nn/attention_parts.hpp"
 #include "nn/layers.hpp"
 
 namespace regard::nn {
 namespace {
-
-// Weights go by the probe only where somebody looks.
-AttentionOptions with_probe(const ScoreOptions& scores, const Probe& probe) {
-  AttentionOptions options;
-  static_cast<ScoreOptions&>(options) = scores;
-  if (probe.watched()) options.through_weights = [&probe](const Tensor& weights) { return probe(weights); };
-  return options;
-}
 
 // Attention of new tokens to those in the cache and to each other. [batch, heads, tokens, width].
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, KeyValueCache& cache,
@@ -45,12 +38,7 @@ Tensor of_one_length(const Tensor& x) {
 }
 
 LinearOptions projection(const MultiHeadAttentionOptions& options) {
-  LinearOptions linear;
-  linear.bias = options.bias;
-  linear.init = options.init;
-  linear.deviation = options.deviation;
-  linear.dtype = options.dtype;
-  return linear;
+  return {options.bias, options.init, options.deviation, options.dtype};
 }
 
 // The options with every 0 replaced by what it stands for.
@@ -78,15 +66,22 @@ MultiHeadAttentionOptions filled_in(Size width, Size heads, MultiHeadAttentionOp
   return options;
 }
 
+}  // namespace
+
+AttentionOptions with_probe(const ScoreOptions& scores, const Probe& probe) {
+  AttentionOptions options;
+  static_cast<ScoreOptions&>(options) = scores;
+  if (probe.watched()) options.through_weights = [&probe](const Tensor& weights) { return probe(weights); };
+  return options;
+}
+
 void require_input(const char* layer, const Parameter& weight, const char* what, const Tensor& x, int rank) {
-  const Size width = weight.shape()[0];
+  const Size width = weight.shape()[weight.shape().rank() - 2];
   if (x.rank() == rank && rank >= 2 && rank <= 3 && x.shape().back() == width) return;
   throw ShapeError(describe(layer, weight) + ": expected " + what + " [batch, tokens, " +
                    std::to_string(width) + "] or [tokens, " + std::to_string(width) + "], got " +
                    to_string(x.shape()));
 }
-
-}  // namespace
 
 // ---- one head ------------------------------------------------------------------------------------------
 

@@ -29,4 +29,9 @@ Tensor Embedding::operator()(const Tensor& ids) const {
   return where(expand_dims(is_padding, {-1}), rows.detach(), rows);
 }
 
+Tensor Embedding::logits(const Tensor& x) const {
+  const Within here(*this);
+  return matmul(x, transpose(weight));
+}
+
 }  // namespace regard::nn

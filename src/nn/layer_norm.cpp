@@ -6,19 +6,20 @@
 
 namespace regard::nn {
 
-LayerNorm::LayerNorm(Size width, const LayerNormOptions& options) : epsilon(options.epsilon) {
+LayerNorm::LayerNorm(Size width, const LayerNormOptions& options)
+    : epsilon(options.epsilon), kind(options.kind) {
   require_positive("layer norm", "the width", width);
   if (!(epsilon > 0))
     throw ValueError("layer norm: epsilon must be positive, got " + std::to_string(epsilon));
-  gamma = Parameter(ones({width}, options.dtype));
-  beta = Parameter(zeros({width}, options.dtype));
+  if (kind != NormKind::none) gamma = Parameter(ones({width}, options.dtype));
+  if (kind == NormKind::layer) beta = Parameter(zeros({width}, options.dtype));
 }
 
 Tensor LayerNorm::operator()(const Tensor& x) const {
   const Within here(*this);
-  if (x.rank() == 0 || x.shape().back() != gamma.shape()[0])
-    throw ShapeError(describe("layer norm", gamma) + ": expected x [.., " + std::to_string(gamma.shape()[0]) +
-                     "], got " + to_string(x.shape()));
+  if (kind == NormKind::none) return x;
+  require_width(kind == NormKind::rms ? "rms norm" : "layer norm", gamma, x);
+  if (kind == NormKind::rms) return x / sqrt(mean(square(x), {-1}, keep_axes) + epsilon) * gamma;
   return layer_norm(x, gamma, beta, epsilon);
 }
 

@@ -21,4 +21,11 @@ inline std::string describe(const char* layer, const Parameter& weight) {
          to_string(weight.shape());
 }
 
+/// ShapeError unless the last axis of x is the first of the layer's weight.
+inline void require_width(const char* layer, const Parameter& weight, const Tensor& x) {
+  if (x.rank() == 0 || x.size(-1) != weight.shape()[0])
+    throw ShapeError(describe(layer, weight) + ": expected x [.., " + std::to_string(weight.shape()[0]) +
+                     "], got " + to_string(x.shape()));
+}
+
 }  // namespace regard::nn

@@ -15,9 +15,7 @@ Linear::Linear(Size in, Size out, Rng& rng, const LinearOptions& options) {
 
 Tensor Linear::operator()(const Tensor& x) const {
   const Within here(*this);
-  if (x.rank() == 0 || x.shape().back() != weight.shape()[0])
-    throw ShapeError(describe("linear", weight) + ": expected x [.., " + std::to_string(weight.shape()[0]) +
-                     "], got " + to_string(x.shape()));
+  require_width("linear", weight, x);
   const Tensor product = matmul(x, weight);
   return bias.defined() ? product + bias : product;
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/orthogonal.hpp"
 #include "tensor/impl.hpp"
 
 namespace regard {
@@ -77,6 +78,8 @@ Tensor tensor(std::initializer_list<NestedList> values, DType dtype) {
   auto next = flat.begin();
   return filled(shape, dtype, [&next] { return *next++; });
 }
+
+double fan_in(const Shape& shape) { return static_cast<double>(std::max<Size>(shape[shape.rank() - 2], 1)); }
 
 Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
 
@@ -158,6 +161,24 @@ Tensor glorot_uniform(const Shape& shape, Rng& rng, DType dtype) {
 Tensor glorot_normal(const Shape& shape, Rng& rng, DType dtype) {
   require_matrix("glorot_normal", shape);
   return normal(shape, rng, 0, std::sqrt(2.0 / fans(shape)), dtype);
+}
+
+Tensor kaiming_uniform(const Shape& shape, Rng& rng, DType dtype) {
+  require_matrix("kaiming_uniform", shape);
+  const double bound = std::sqrt(6.0 / fan_in(shape));
+  return uniform(shape, rng, -bound, bound, dtype);
+}
+
+Tensor kaiming_normal(const Shape& shape, Rng& rng, DType dtype) {
+  require_matrix("kaiming_normal", shape);
+  return normal(shape, rng, 0, std::sqrt(2.0 / fan_in(shape)), dtype);
+}
+
+Tensor orthogonal(const Shape& shape, Rng& rng, DType dtype) {
+  if (shape.rank() != 2) throw ShapeError("orthogonal: expected a matrix, got shape " + to_string(shape));
+  std::vector<double> values = normal(shape, rng).to_vector<double>();
+  kernels::orthonormalise(values, shape[0], shape[1]);
+  return from_vector(values, shape).to(dtype);
 }
 
 }  // namespace regard

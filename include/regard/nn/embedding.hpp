@@ -27,6 +27,9 @@ struct Embedding {
 
   /// ids [..] int64 -> [.., width]. DTypeError for other ids, ValueError for one outside 0..vocabulary-1.
   [[nodiscard]] Tensor operator()(const Tensor& ids) const;
+  /// x [.., width] -> [.., vocabulary], x·weightᵀ: the rows once more as an output layer (Press & Wolf 2017),
+  /// tied since there is one Parameter. The padding id's row gets a gradient from here. ShapeError.
+  [[nodiscard]] Tensor logits(const Tensor& x) const;
 
   template <class F>
   void visit(F&& f) {

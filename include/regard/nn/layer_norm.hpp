@@ -6,9 +6,16 @@
 namespace REGARD_API regard {
 namespace nn {
 
+enum class NormKind {
+  layer,  ///< Ba, Kiros & Hinton 2016
+  rms,    ///< Zhang & Sennrich 2019: x / sqrt(mean(x²) + epsilon)·gamma, without beta
+  none,   ///< x itself, without numbers to learn
+};
+
 struct LayerNormOptions {
   double epsilon = 1e-5;
   DType dtype = float64;
+  NormKind kind = NormKind::layer;  ///< RmsNorm is the one with rms
 };
 
 /// Ba, Kiros & Hinton 2016: each vector along the last axis is brought to mean 0 and variance 1, then scaled
@@ -17,7 +24,7 @@ struct LayerNorm {
   /// ValueError unless the width and epsilon are positive.
   explicit LayerNorm(Size width, const LayerNormOptions& options = {});
   LayerNorm(Cloning& c, const LayerNorm& from)
-      : gamma(c(from.gamma)), beta(c(from.beta)), epsilon(from.epsilon) {}
+      : gamma(c(from.gamma)), beta(c(from.beta)), epsilon(from.epsilon), kind(from.kind) {}
   LayerNorm(LayerNorm&&) = default;
   LayerNorm& operator=(LayerNorm&&) = default;
 
@@ -30,9 +37,10 @@ struct LayerNorm {
     f("beta", beta);
   }
 
-  Parameter gamma;  ///< [width], starts at 1
-  Parameter beta;   ///< [width], starts at 0
-  double epsilon;   ///< added to the variance
+  Parameter gamma;  ///< [width], starts at 1; not defined for none
+  Parameter beta;   ///< [width], starts at 0; not defined without mean
+  double epsilon;   ///< added to the variance, or the mean square
+  NormKind kind;
 };
 
 }  // namespace nn
