@@ -22,7 +22,11 @@ class Sizes {
   Sizes(std::initializer_list<Size> values);
   explicit Sizes(const std::vector<Size>& values);
   /// `count` times `value`.
-  static Sizes filled(int count, Size value);
+  static Sizes filled(int count, Size value) {
+    Sizes sizes;
+    for (int i = 0; i < count; ++i) sizes.push_back(value);
+    return sizes;
+  }
 
   int rank() const { return rank_; }
   bool empty() const { return rank_ == 0; }
@@ -33,9 +37,16 @@ class Sizes {
   const Size* end() const { return values_.data() + rank_; }
 
   /// Appends; ShapeError beyond max_rank.
-  void push_back(Size value);
+  void push_back(Size value) {
+    if (rank_ == max_rank) refuse_more();
+    values_[static_cast<std::size_t>(rank_++)] = value;
+  }
   void insert(int at, Size value);
-  void erase(int at);
+  void erase(int at) {
+    --rank_;
+    for (int i = at; i < rank_; ++i) (*this)[i] = (*this)[i + 1];
+    (*this)[rank_] = 0;
+  }
 
   friend bool operator==(const Sizes& a, const Sizes& b) {
     if (a.rank_ != b.rank_) return false;
@@ -46,6 +57,8 @@ class Sizes {
   friend bool operator!=(const Sizes& a, const Sizes& b) { return !(a == b); }
 
  private:
+  [[noreturn]] static void refuse_more();
+
   std::array<Size, max_rank> values_{};
   int rank_ = 0;
 };

@@ -1,15 +1,34 @@
 #include "autograd/apply.hpp"
 
+#include <new>
+#include <type_traits>
+
 #include "autograd/observer.hpp"
 
 namespace regard::detail {
 namespace {
 
-constexpr int few_inputs = 8;
+/// Arrays side by side on the stack, or in the pool where they are many; none is initialised before it is set.
+class Arrays {
+ public:
+  explicit Arrays(int count) {
+    if (count > few) many_ = PoolArray<kernels::Array>(static_cast<std::size_t>(count));
+    first_ = many_ ? many_.data() : reinterpret_cast<kernels::Array*>(memory_);
+  }
+  void set(int i, const kernels::Array& array) { new (first_ + i) kernels::Array(array); }
+  kernels::Array* data() const { return first_; }
+  kernels::Array& operator[](int i) const { return first_[i]; }
+
+ private:
+  static_assert(std::is_trivially_destructible_v<kernels::Array>);
+  static constexpr int few = 6;
+  alignas(kernels::Array) unsigned char memory_[few * sizeof(kernels::Array)];
+  PoolArray<kernels::Array> many_;
+  kernels::Array* first_;
+};
 
 // The array stretched to `shape` by strides of 0.
 kernels::Array stretch(const kernels::Array& array, const Shape& shape) {
-  if (array.shape == shape) return array;
   kernels::Array out{array.data, array.dtype, shape, Sizes::filled(shape.rank(), 0)};
   const int extra = shape.rank() - array.shape.rank();
   for (int axis = 0; axis < array.shape.rank(); ++axis)
@@ -27,20 +46,20 @@ bool any_requires_grad(const Op& op, const Tensor* inputs, int count) {
 
 void execute(const Op& op, const Tensor* inputs, int input_count, Tensor* outputs, int output_count,
              const Attributes& attributes) {
-  kernels::Array few_in[few_inputs], out[few_inputs];
-  PoolArray<kernels::Array> many_in;
-  kernels::Array* in = few_in;
-  if (input_count > few_inputs) {
-    many_in = PoolArray<kernels::Array>(static_cast<std::size_t>(input_count));
-    in = many_in.data();
+  Arrays in(input_count), out(output_count);
+  for (int i = 0; i < output_count; ++i) out.set(i, array(outputs[i]));
+  for (int i = 0; i < input_count; ++i) {
+    if (!inputs[i].defined())
+      in.set(i, {});
+    else if (op.broadcasts && array(inputs[i]).shape != out[0].shape)
+      in.set(i, stretch(array(inputs[i]), out[0].shape));
+    else
+      in.set(i, array(inputs[i]));
   }
-  for (int i = 0; i < output_count; ++i) out[i] = array(outputs[i]);
-  for (int i = 0; i < input_count; ++i)
-    if (inputs[i].defined()) in[i] = op.broadcasts ? stretch(array(inputs[i]), out[0].shape) : array(inputs[i]);
   const DType dtype = op.dispatch_on == DispatchOn::output ? out[0].dtype : in[0].dtype;
   const kernels::Kernel kernel = op.kernels[dtype];
   if (!kernel) throw DTypeError(std::string(op.name) + ": not defined for " + name(dtype) + "; convert with .to()");
-  const kernels::Call call{in, input_count, out, output_count, attributes.data()};
+  const kernels::Call call{in.data(), input_count, out.data(), output_count, attributes.data()};
   const Run run{op.name, inputs, input_count, outputs, output_count, attributes, kernel, &call};
   Observers::tell([&run](Observer& observer) { observer.before(run); });
   kernel(call);

@@ -31,8 +31,7 @@ SizeClass size_class(std::size_t bytes) {
     const std::size_t lines = bytes == 0 ? 1 : (bytes + block_alignment - 1) / block_alignment;
     return {static_cast<int>(lines) - 1, lines * block_alignment};
   }
-  int power = 10;
-  while ((bytes - 1) >> (power + 1) != 0) ++power;
+  const int power = 63 - __builtin_clzll(bytes - 1);  // at least 10
   const std::size_t quarter = std::size_t{1} << (power - 2);
   const std::size_t quarters = (bytes + quarter - 1) / quarter;  // 5..8
   return {static_cast<int>(small_classes) + (power - 10) * 4 + static_cast<int>(quarters) - 5, quarters * quarter};

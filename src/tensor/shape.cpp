@@ -26,35 +26,22 @@ Sizes::Sizes(const std::vector<Size>& values) {
   rank_ = static_cast<int>(values.size());
 }
 
-Sizes Sizes::filled(int count, Size value) {
-  Sizes sizes;
-  for (int i = 0; i < count; ++i) sizes.push_back(value);
-  return sizes;
-}
-
-void Sizes::push_back(Size value) {
-  if (rank_ == max_rank) too_long(static_cast<std::size_t>(max_rank) + 1);
-  values_[static_cast<std::size_t>(rank_++)] = value;
-}
+void Sizes::refuse_more() { too_long(static_cast<std::size_t>(max_rank) + 1); }
 
 void Sizes::insert(int at, Size value) {
   push_back(value);
   std::rotate(values_.begin() + at, values_.begin() + rank_ - 1, values_.begin() + rank_);
 }
 
-void Sizes::erase(int at) {
-  std::rotate(values_.begin() + at, values_.begin() + at + 1, values_.begin() + rank_);
-  values_[static_cast<std::size_t>(--rank_)] = 0;
-}
-
 Size numel(const Shape& shape) {
   Size count = 1;
-  bool overflow = false, nothing = false;
+  bool overflow = false, nothing = false, negative = false;
   for (const Size extent : shape) {
-    if (extent < 0) throw ShapeError("shape: " + to_string(shape) + " has a negative extent");
-    nothing = nothing || extent == 0;
-    overflow = overflow || __builtin_mul_overflow(count, extent, &count);
+    negative |= extent < 0;
+    nothing |= extent == 0;
+    overflow |= __builtin_mul_overflow(count, extent, &count);
   }
+  if (negative) throw ShapeError("shape: " + to_string(shape) + " has a negative extent");
   if (nothing) return 0;
   if (overflow) throw ShapeError("shape: " + to_string(shape) + " has more elements than fit 63 bits");
   return count;

@@ -46,24 +46,20 @@ TensorImpl& impl(const Tensor& x) {
 }
 
 namespace {
-TensorImpl* new_impl() { return new (allocate(sizeof(TensorImpl))) TensorImpl; }
+Tensor wrap(const kernels::Array& array, bool contiguous, Ref<Storage> storage) {
+  return Access::wrap(new (allocate(sizeof(TensorImpl))) TensorImpl{1, array, contiguous, std::move(storage), {}});
+}
 }  // namespace
 
 Tensor empty(const Shape& shape, DType dtype) {
   Ref<Storage> storage = new_storage(numel(shape), dtype);
-  TensorImpl* made = new_impl();
-  made->array = {storage->data(), dtype, shape, contiguous_strides(shape)};
-  made->storage = std::move(storage);
-  return Access::wrap(made);
+  void* const data = storage->data();
+  return wrap({data, dtype, shape, contiguous_strides(shape)}, true, std::move(storage));
 }
 
 Tensor view(const Tensor& x, void* data, const Shape& shape, const Strides& strides) {
   const TensorImpl& source = impl(x);
-  TensorImpl* made = new_impl();
-  made->array = {data, source.array.dtype, shape, strides};
-  made->contiguous = has_contiguous_strides(shape, strides);
-  made->storage = source.storage;
-  return Access::wrap(made);
+  return wrap({data, source.array.dtype, shape, strides}, has_contiguous_strides(shape, strides), source.storage);
 }
 
 bool is_sole_owner(const Tensor& x) {
