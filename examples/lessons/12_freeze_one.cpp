@@ -23,7 +23,7 @@ using lessons::Table;
 namespace {
 
 constexpr std::uint64_t seeds = 3;
-constexpr int steps = 700, batch_size = 32;
+constexpr int steps = 450, batch_size = 32;
 
 /// Which matrices are trained.
 struct Choice {
@@ -142,9 +142,9 @@ void explain(Lesson& lesson, coreference::Language language) {
   lesson.formula("logits = softmax((x·W_Q)(x·W_K)ᵀ/√d_k) · c·W_V · U + b");
   lesson.say(
       "x are embeddings of word, place and number, c those of the number alone. E, P, C, U and b are random "
-      "and stay so. Each choice below starts from the same numbers and trains 700 steps.",
+      "and stay so. Each choice below starts from the same numbers and trains 450 steps.",
       "x là embedding của từ, vị trí và số; c chỉ là embedding của số. E, P, C, U và b ngẫu nhiên và giữ "
-      "nguyên. Mỗi lựa chọn dưới đây bắt đầu từ cùng các con số và huấn luyện 700 bước.");
+      "nguyên. Mỗi lựa chọn dưới đây bắt đầu từ cùng các con số và huấn luyện 450 bước.");
 }
 
 void print(Lesson& lesson, const Results& results) {
@@ -201,11 +201,11 @@ void claims(Lesson& lesson, const Results& results) {
       "W_Q, W_K hay cả hai: muốn nhìn đâu cũng được, nhưng thứ nhìn thấy lại đọc ra thành số sai (cao nhất)",
       without_v, 0.45);
   lesson.at_least("W_Q and W_V: looking and saying (lowest of the seeds)",
-                  "W_Q và W_V: vừa nhìn vừa nói (seed thấp nhất)", lowest(of("W_Q + W_V"), accuracy), 0.75);
+                  "W_Q và W_V: vừa nhìn vừa nói (seed thấp nhất)", lowest(of("W_Q + W_V"), accuracy), 0.7);
   lesson.at_least("W_K and W_V (lowest of the seeds)", "W_K và W_V (seed thấp nhất)",
-                  lowest(of("W_K + W_V"), accuracy), 0.93);
+                  lowest(of("W_K + W_V"), accuracy), 0.9);
   lesson.at_least("all three (lowest of the seeds)", "cả ba (seed thấp nhất)",
-                  lowest(of("W_Q + W_K + W_V"), accuracy), 0.96);
+                  lowest(of("W_Q + W_K + W_V"), accuracy), 0.95);
   lesson.claim(
       "with W_V, the keys are worth more than the queries, in every seed: a few pronouns ask, but all nouns "
       "must be told apart",
@@ -217,8 +217,8 @@ void claims(Lesson& lesson, const Results& results) {
       "with W_V and one of the others the right number wins a vote; with all three attention settles on the "
       "antecedent",
       "W_V cùng một trong hai ma trận kia: số đúng thắng nhờ bỏ phiếu; cả ba: attention dồn vào tiền ngữ",
-      lowest(of("W_Q + W_K + W_V"), mass) > 0.65 && highest(of("W_K + W_V"), mass) < 0.5,
-      fmt::format("{:.2f} > 0.65, {:.2f} < 0.5", lowest(of("W_Q + W_K + W_V"), mass),
+      lowest(of("W_Q + W_K + W_V"), mass) > 0.55 && highest(of("W_K + W_V"), mass) < 0.5,
+      fmt::format("{:.2f} > 0.55, {:.2f} < 0.5", lowest(of("W_Q + W_K + W_V"), mass),
                   highest(of("W_K + W_V"), mass)));
 }
 

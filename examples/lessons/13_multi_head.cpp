@@ -354,10 +354,12 @@ std::string picture(const Lesson& lesson, const Study& study) {
   const std::vector<std::string> words = study.sentence.words();
   const auto word_at = [&](Size i) { return words[static_cast<std::size_t>(i)]; };
   study::PanelsOptions options;
-  options.title = fmt::format(lesson.pick("Where \"{}\" looks: antecedent \"{}\", first noun \"{}\"",
-                                          "\"{}\" nhìn vào đâu: tiền ngữ \"{}\", danh từ đầu \"{}\""),
-                              word_at(study.sentence.pronoun), word_at(study.sentence.antecedent),
-                              word_at(study.sentence.candidates.front()));
+  const std::string pronoun = word_at(study.sentence.pronoun),
+                    antecedent = word_at(study.sentence.antecedent),
+                    first = word_at(study.sentence.candidates.front());
+  options.title = lesson.pick(
+      fmt::format("Where \"{}\" looks: antecedent \"{}\", first noun \"{}\"", pronoun, antecedent, first),
+      fmt::format("\"{}\" nhìn vào đâu: tiền ngữ \"{}\", danh từ đầu \"{}\"", pronoun, antecedent, first));
   options.per_row = 1;
   options.language = lesson.language();
   return study::panels_svg(panels, options);
