@@ -19,7 +19,7 @@ Tensor LayerNorm::operator()(const Tensor& x) const {
   const Within here(*this);
   if (kind == NormKind::none) return x;
   require_width(kind == NormKind::rms ? "rms norm" : "layer norm", gamma, x);
-  if (kind == NormKind::rms) return x / sqrt(mean(square(x), {-1}, keep_axes) + epsilon) * gamma;
+  if (kind == NormKind::rms) return rms_norm(x, gamma, epsilon);
   return layer_norm(x, gamma, beta, epsilon);
 }
 
