@@ -83,6 +83,14 @@ void gemm(bool transpose_a, bool transpose_b, int rows, int columns, int inner, 
   call(transpose_a, transpose_b, rows, columns, inner, alpha, a, lda, b, ldb, c, ldc);
 }
 
+std::string blas_kernels() {
+#ifdef OPENBLAS_VERSION
+  return openblas_get_corename();
+#else
+  return "";
+#endif
+}
+
 }  // namespace kernels
 
 void set_blas_threads(int threads) {

@@ -1,6 +1,8 @@
 // The C interface of BLAS, for two types. The only place that includes cblas.h.
 #pragma once
 
+#include <string>
+
 namespace regard::kernels {
 
 /// C = alpha·op(A)·op(B), row-major, op(A) m x k, op(B) k x n. The numbers that C held are not read.
@@ -10,5 +12,8 @@ void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, float alpha, 
           const float* b, int ldb, float* c, int ldc);
 void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, double alpha, const double* a, int lda,
           const double* b, int ldb, double* c, int ldc);
+
+/// The processor whose kernels the BLAS chose, in its own words; "" where it does not tell.
+std::string blas_kernels();
 
 }  // namespace regard::kernels

@@ -1,11 +1,12 @@
 #include "kernels/cross_entropy.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include <regard/error.hpp>
 
-#include "kernels/lines.hpp"
+#include "kernels/rows.hpp"
 #include "kernels/summation.hpp"
 
 namespace regard::kernels {
@@ -119,46 +120,75 @@ struct RowScale {
   T largest;
   double total;
 
-  template <class X>
-  RowScale(Size n, X x) : largest(largest_of(n, [&](Size i) { return x[i]; })) {
-    total = sum_of(n, [&](Size i) { return std::exp(x[i] - largest); });
-  }
+  RowScale(Size n, const T* x)
+      : largest(rows<T>().largest(n, x)), total(rows<T>().sum_of_exp(n, x, largest)) {}
+  /// -log softmax(x).
+  double loss(T x) const { return (static_cast<double>(largest) - x) + std::log(total); }
 };
+
+/// Σ a_c·loss_c. A class that counts for nothing may have the logit -inf.
+template <class T, class Target>
+double loss_of(const RowScale<T>& scale, Size n, const T* x, const Target& target) {
+  const double log_total = std::log(scale.total);
+  return sum_of(n, [&](Size c) {
+    const double a = target(c);
+    return a == 0 ? 0.0 : a * ((static_cast<double>(scale.largest) - x[c]) + log_total);
+  });
+}
+
+template <class T>
+double loss_of(const RowScale<T>& scale, Size n, const T* x, const IdTarget<T>& target) {
+  if (target.smoothing != 0) return loss_of<T, IdTarget<T>>(scale, n, x, target);
+  const double a = target(target.id);
+  return a == 0 ? 0.0 : a * scale.loss(x[target.id]);
+}
+
+/// y = slope·(Σa·softmax(x) - a).
+template <class T, class Target>
+void differentiate(const RowScale<T>& scale, Size n, const T* x, const Target& target, double slope, T* y) {
+  rows<T>().scaled_exp(n, x, scale.largest, T{1}, y);
+  const double whole = sum_of(n, target) / scale.total;
+  for (Size c = 0; c < n; ++c) y[c] = static_cast<T>(slope * (whole * y[c] - target(c)));
+}
+
+template <class T>
+void differentiate(const RowScale<T>& scale, Size n, const T* x, const IdTarget<T>& target, double slope,
+                   T* y) {
+  if (target.smoothing != 0) return differentiate<T, IdTarget<T>>(scale, n, x, target, slope, y);
+  const double a = target(target.id), share = a / scale.total;
+  rows<T>().scaled_exp(n, x, scale.largest, static_cast<T>(slope * share), y);
+  // Here the two terms nearly cancel where the row is learned.
+  T own;
+  rows<T>().scaled_exp(1, x + target.id, scale.largest, T{1}, &own);
+  y[target.id] = static_cast<T>(slope * (share * own - a));
+}
 
 template <class T>
 void cross_entropy_kernel(const Call& c) {
   const Array &loss = c.out(), &x = c.in(0);
-  const Size n = x.shape.back(), step = x.strides.back();
+  const Size n = x.shape.back();
+  DenseLines<T> lines(n, x.strides.back());
   for_each_target<T>(c, loss, x, c.in(1), c.in(2), [&](const auto* target, Size x_at, Size loss_at) {
     T& y = loss.as<T>()[loss_at];
     y = 0;
     if (!target) return;
-    const LineOf line{x.as<const T>() + x_at, step};
-    const RowScale<T> scale(n, line);
-    const double log_total = std::log(scale.total);
-    y = static_cast<T>(sum_of(n, [&](Size i) {
-      const double a = (*target)(i);
-      // A class that counts for nothing may have the logit -inf.
-      return a == 0 ? 0.0 : a * ((static_cast<double>(scale.largest) - line[i]) + log_total);
-    }));
+    const T* const line = lines.read(x.as<const T>() + x_at);
+    y = static_cast<T>(loss_of(RowScale<T>(n, line), n, line, *target));
   });
 }
 
 template <class T>
 void cross_entropy_backward_kernel(const Call& c) {
   const Array &dx = c.out(), &dy = c.in(0), &x = c.in(1);
-  const Size n = x.shape.back(), step = x.strides.back();
+  const Size n = x.shape.back();
+  DenseLines<T> lines(n, x.strides.back());
   T* to = dx.as<T>();  // row-major, as the rows come
   for_each_target<T>(c, dy, x, c.in(2), c.in(3), [&](const auto* target, Size x_at, Size dy_at) {
     if (target) {
-      const LineOf line{x.as<const T>() + x_at, step};
-      const RowScale<T> scale(n, line);
-      const double slope = dy.as<const T>()[dy_at];
-      const double whole = sum_of(n, *target) / scale.total;
-      for (Size i = 0; i < n; ++i)
-        to[i] = static_cast<T>(slope * (whole * std::exp(line[i] - scale.largest) - (*target)(i)));
+      const T* const line = lines.read(x.as<const T>() + x_at);
+      differentiate(RowScale<T>(n, line), n, line, *target, dy.as<const T>()[dy_at], to);
     } else {
-      for (Size i = 0; i < n; ++i) to[i] = 0;
+      std::fill_n(to, n, T{0});
     }
     to += n;
   });

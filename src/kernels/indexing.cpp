@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/loops.hpp"
+#include "kernels/vector/table.hpp"
 
 namespace regard::kernels {
 namespace {
@@ -41,12 +42,13 @@ void take_backward_kernel(const Call& call) {
   const Size* const ids = call.in(1).as<Size>();
   const T* dy = call.in(0).as<T>();
   T* dx = call.out().as<T>();
+  const auto add = kernels::rows<T>().add;
   std::fill_n(dx, numel(call.out().shape), T{0});
   if (numel(call.in(0).shape) == 0) return;
   for (Size i = 0; i < rows.outer; ++i, dx += lookup.extent * rows.inner)
     for (Size place = 0; place < count; ++place, dy += rows.inner) {
       T* const row = dx + ids[place] * rows.inner;
-      for (Size j = 0; j < rows.inner; ++j) row[j] += dy[j];
+      add(rows.inner, row, 1, dy, 1, row);
     }
 }
 

@@ -1,9 +1,11 @@
 #include "kernels/optimise.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "kernels/loops.hpp"
+#include "kernels/vector/table.hpp"
 
 // An output may be its input; then each element depends on itself alone, which the compiler cannot know.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -19,11 +21,11 @@ namespace {
 
 /// Pointers to where each array's row starts, of p, g, moments ..., new p, new moments ...
 template <class T, std::size_t moments>
-using Rows = std::array<T*, 3 + 2 * moments>;
+using Starts = std::array<T*, 3 + 2 * moments>;
 
 /// Element i of array a is row[a][place(i, a)].
 template <std::size_t moments, class T, class Place, class Step>
-void update_row(const Rows<T, moments>& row, Size n, const Place& place, const Step& step) {
+void update_row(const Starts<T, moments>& row, Size n, const Place& place, const Step& step) {
   constexpr std::size_t p = 0, g = 1, m = 2, new_p = 2 + moments, new_m = 3 + moments;
   ELEMENTS_ARE_INDEPENDENT
   for (Size i = 0; i < n; ++i) {
@@ -46,7 +48,7 @@ void update_each(const Call& call, const Step& step) {
   for (int i = 0; i < call.output_count; ++i) arrays[count++] = &call.out(i);
 
   for_each_row<static_cast<int>(3 + 2 * moments)>(arrays, [&](const auto& at, Size n, const auto& strides) {
-    Rows<T, moments> row;
+    Starts<T, moments> row;
     bool dense = true;
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i] = arrays[i]->template as<T>() + at[i];
@@ -59,6 +61,13 @@ void update_each(const Call& call, const Step& step) {
       update_row<moments>(
           row, n, [&](Size i, std::size_t array) { return i * strides[array]; }, step);
   });
+}
+
+bool all_contiguous(const Call& call) {
+  const Strides dense = contiguous_strides(call.in(0).shape);
+  const auto is_dense = [&](const Array& array) { return array.strides == dense; };
+  return std::all_of(call.inputs, call.inputs + call.input_count, is_dense) &&
+         std::all_of(call.outputs, call.outputs + call.output_count, is_dense);
 }
 
 template <class T, bool with_momentum, bool nesterov>
@@ -87,6 +96,12 @@ void adam_kernel(const Call& call) {
   const T gain1 = static_cast<T>(1 - now.beta1), gain2 = static_cast<T>(1 - now.beta2);
   const T l2 = static_cast<T>(now.decoupled ? 0 : now.decay);
   const T shrink = static_cast<T>(now.decoupled ? 1 - now.rate * now.decay : 1);
+  const AdamFigures<T> figures{rate, correction, beta2, epsilon, gain1, gain2, l2, shrink};
+  if (all_contiguous(call)) {
+    const AdamRow<T> row{call.in(0).as<T>(),  call.in(1).as<T>(),  call.in(2).as<T>(), call.in(3).as<T>(),
+                         call.out(0).as<T>(), call.out(1).as<T>(), call.out(2).as<T>()};
+    return rows<T>().adam(numel(call.in(0).shape), figures, row);
+  }
   update_each<T, 2>(call, [=](T& value, T g, auto& m) {
     const T gradient = g + l2 * value;
     m[0] = m[0] + gain1 * (gradient - m[0]);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/numbers.hpp"
+#include "kernels/rows.hpp"
 #include "kernels/summation.hpp"
 
 namespace regard::kernels {
@@ -101,8 +102,21 @@ void fold_columns(const Call& c, Split split, Columns columns) {
 
 // ---- sum and mean ---------------------------------------------------------------------------------------
 
+/// Dense floats; blocks of a size that keeps the error small are added in pairs.
+template <class T>
+double sum_dense(const T* x, Size n) {
+  constexpr Size block = 1024;
+  const auto sum_row = rows<T>().sum;
+  if (n <= block) return sum_row(n, x);
+  PairwiseSum<double> blocks;
+  for (Size i = 0; i < n; i += block) blocks.add(sum_row(std::min(block, n - i), x + i));
+  return blocks.result();
+}
+
 template <class T>
 Total<T> sum_line(const T* x, const Line& line) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (line.stride == 1) return sum_dense(x, line.extent);
   if (line.stride == 1) return sum_of(line.extent, [x](Size i) { return x[i]; });
   return sum_of(line.extent, [x, step = line.stride](Size i) { return x[i * step]; });
 }
@@ -226,9 +240,9 @@ T logsumexp_one(const T* x, const AxisGroup& lines, const Line& line) {
   const T largest = choose_one<Larger>(x, lines, line);
   if (!std::isfinite(largest)) return largest;  // the shift would be inf - inf
   PairwiseSum<double> total;
-  for_each_offset(lines, [&](Size at) {
-    total.add(sum_of(line.extent, [&](Size i) { return std::exp(x[at + i * line.stride] - largest); }));
-  });
+  DenseLines<T> dense(line.extent, line.stride);
+  for_each_offset(
+      lines, [&](Size at) { total.add(rows<T>().sum_of_exp(line.extent, dense.read(x + at), largest)); });
   return static_cast<T>(static_cast<double>(largest) + std::log(total.result()));
 }
 
@@ -280,8 +294,10 @@ void any_kernel(const Call& c) {
 
 const KernelSet sum = {sum_kernel<float>, sum_kernel<double>, sum_kernel<Size>};
 const KernelSet mean = {mean_kernel<float>, mean_kernel<double>};
-const KernelSet max = {choose_kernel<Larger, float>, choose_kernel<Larger, double>, choose_kernel<Larger, Size>};
-const KernelSet min = {choose_kernel<Smaller, float>, choose_kernel<Smaller, double>, choose_kernel<Smaller, Size>};
+const KernelSet max = {choose_kernel<Larger, float>, choose_kernel<Larger, double>,
+                       choose_kernel<Larger, Size>};
+const KernelSet min = {choose_kernel<Smaller, float>, choose_kernel<Smaller, double>,
+                       choose_kernel<Smaller, Size>};
 const KernelSet logsumexp = {logsumexp_kernel<float>, logsumexp_kernel<double>};
 const KernelSet argmax = {argmax_kernel<float>, argmax_kernel<double>, argmax_kernel<Size>};
 const KernelSet all = {nullptr, nullptr, nullptr, all_kernel};

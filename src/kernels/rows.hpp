@@ -2,8 +2,9 @@
 // go through a buffer, so that an element gets the same bits wherever it lies.
 #pragma once
 
-#include "kernels/loops.hpp"
+#include "kernels/lines.hpp"
 #include "kernels/vector/table.hpp"
+#include "memory/pool.hpp"
 
 namespace regard::kernels {
 
@@ -74,5 +75,34 @@ void map_rows(const Call& call, typename Rows<T>::Binary f, T b) {
     }
   });
 }
+
+/// Lines of n elements, `step` apart, as dense rows: themselves where the step is 1, else copies, one at a
+/// time.
+template <class T>
+class DenseLines {
+ public:
+  DenseLines(Size n, Size step)
+      : n_(n),
+        step_(step),
+        copy_(detail::PoolArray<T>::unset(static_cast<std::size_t>(is_dense() ? 0 : n))) {}
+
+  /// To be read.
+  const T* read(const T* line) {
+    if (is_dense()) return line;
+    gather(n_, line, step_, copy_.data());
+    return copy_.data();
+  }
+  /// To be written; then it is put in place.
+  T* open(T* line) { return is_dense() ? line : copy_.data(); }
+  void close(T* line) {
+    if (!is_dense()) scatter(n_, copy_.data(), line, step_);
+  }
+
+ private:
+  bool is_dense() const { return step_ == 1 || n_ <= 1; }
+
+  Size n_, step_;
+  detail::PoolArray<T> copy_;
+};
 
 }  // namespace regard::kernels

@@ -62,8 +62,7 @@ REGARD_INLINE Batch<T> negate(const Batch<T>& x) {
   return x ^ Batch<T>(-T{0});
 }
 
-// ---- the first few lanes: 0 < count < width
-// -----------------------------------------------------------------
+// ---- the first few lanes: 0 < count < width -------------------------------------------------------------
 
 #if defined(__AVX512VL__)
 
@@ -104,6 +103,25 @@ REGARD_INLINE void store_first(double* to, Size count, const Batch<double>& x) {
   _mm256_maskstore_pd(to, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(first_words(count))), x);
 }
 
+#elif defined(__SSE2__)
+
+REGARD_INLINE Batch<float> load_first(const float* from, Size count) {
+  if (count == 1) return _mm_load_ss(from);
+  const __m128 two = _mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(from)));
+  return count == 2 ? two : _mm_movelh_ps(two, _mm_load_ss(from + 2));
+}
+REGARD_INLINE Batch<double> load_first(const double* from, Size) {
+  return _mm_load_sd(from);
+}
+REGARD_INLINE void store_first(float* to, Size count, const Batch<float>& x) {
+  if (count == 1) return _mm_store_ss(to, x);
+  _mm_storel_pi(reinterpret_cast<__m64*>(to), x);
+  if (count == 3) _mm_store_ss(to + 2, _mm_movehl_ps(x, x));
+}
+REGARD_INLINE void store_first(double* to, Size, const Batch<double>& x) {
+  _mm_store_sd(to, x);
+}
+
 #else
 
 template <class T>
@@ -135,25 +153,78 @@ REGARD_INLINE Batch<T> first_of(const Batch<T>& x, Size count, const Batch<T>& o
   return xsimd::select(places<T>() < Batch<T>(static_cast<T>(count)), x, other);
 }
 
-// ---- booleans in memory
-// -------------------------------------------------------------------------------------
+// ---- booleans in memory ---------------------------------------------------------------------------------
+
+#if defined(__AVX512VL__)
+
+template <class T>
+REGARD_INLINE Truths<T> load_first_truths(const bool* keep, Size count) {
+  const __m128i bytes = _mm_maskz_loadu_epi8(first_bits(count), keep);
+  return static_cast<typename Truths<T>::register_type>(_mm_test_epi8_mask(bytes, bytes));
+}
+/// Is keep[i] set, for as many lanes as there are?
+template <class T>
+REGARD_INLINE Truths<T> load_truths(const bool* keep) {
+  return load_first_truths<T>(keep, width<T>);
+}
+
+#else
 
 /// Is keep[i] set, for as many lanes as there are?
 template <class T>
 REGARD_INLINE Truths<T> load_truths(const bool* keep) {
   T lanes[width<T>];
   for (Size i = 0; i < width<T>; ++i) lanes[i] = static_cast<T>(keep[i]);
-  return load(lanes) != Batch<T>(T{0});
+  return load(lanes) > Batch<T>(T{0});
 }
 template <class T>
 REGARD_INLINE Truths<T> load_first_truths(const bool* keep, Size count) {
   T lanes[width<T>] = {};
   for (Size i = 0; i < count; ++i) lanes[i] = static_cast<T>(keep[i]);
-  return load(lanes) != Batch<T>(T{0});
+  return load(lanes) > Batch<T>(T{0});
 }
 
-// ---- loops
-// --------------------------------------------------------------------------------------------------
+#endif
+
+// ---- whole vectors and the last, shorter one, in one generic lambda --------------------------------------
+
+/// In place of a count: all lanes.
+struct All {};
+
+template <class T>
+REGARD_INLINE Batch<T> load(const T* from, All) {
+  return load(from);
+}
+template <class T>
+REGARD_INLINE Batch<T> load(const T* from, Size count) {
+  return load_first(from, count);
+}
+template <class T>
+REGARD_INLINE void store(T* to, All, const Batch<T>& x) {
+  store(to, x);
+}
+template <class T>
+REGARD_INLINE void store(T* to, Size count, const Batch<T>& x) {
+  store_first(to, count, x);
+}
+template <class T>
+REGARD_INLINE Truths<T> load_truths(const bool* keep, All) {
+  return load_truths<T>(keep);
+}
+template <class T>
+REGARD_INLINE Truths<T> load_truths(const bool* keep, Size count) {
+  return load_first_truths<T>(keep, count);
+}
+
+/// f(i, count) for every vector of n numbers: count is All, but for the last one's lanes.
+template <class T, class F>
+REGARD_INLINE void for_each_vector(Size n, F f) {
+  Size i = 0;
+  for (; i + width<T> <= n; i += width<T>) f(i, All{});
+  if (i < n) f(i, n - i);
+}
+
+// ---- loops ----------------------------------------------------------------------------------------------
 
 /// y = f(x), element by element. y may be x.
 template <class T, class F>

@@ -6,6 +6,31 @@
 
 namespace regard::kernels {
 
+/// What one step of Adam is made of, and where its rows lie; new rows may be the old ones.
+template <class T>
+struct AdamFigures {
+  T rate, correction, beta2, epsilon, gain1, gain2, l2, shrink;
+};
+template <class T>
+struct AdamRow {
+  const T *p, *g, *m, *v;
+  T *new_p, *new_m, *new_v;
+};
+
+/// C = alpha·A·B, m x k times k x n. C is row-major; elements (i, j) of the others lie at i·row + j·column.
+template <class T>
+struct SmallProduct {
+  Size m, n, k;
+  T alpha;
+  const T* a;
+  Size a_row, a_column;
+  const T* b;
+  Size b_row, b_column;
+  T* c;
+};
+/// The most elements that B may have: it stays in the nearest cache, and is turned on the stack.
+inline constexpr Size small_product_room = 2048;
+
 /// For one float type. Where nothing else is said, an output may be an input itself, but not overlap one
 /// otherwise.
 template <class T>
@@ -20,6 +45,31 @@ struct Rows {
   /// y[i] = f(a[i], b[i]); a step of 0 instead of 1 takes one number for the whole row.
   using Binary = void (*)(Size n, const T* a, Size a_step, const T* b, Size b_step, T* y);
   Binary add, subtract, multiply, divide, maximum, minimum;
+
+  /// Σ x, in an order that is the same for every instruction set.
+  double (*sum)(Size n, const T* x);
+  /// -inf for none; a NaN is passed over.
+  T (*largest)(Size n, const T* x);
+  /// Σ exp(x - shift).
+  double (*sum_of_exp)(Size n, const T* x, T shift);
+  /// y = exp(x - shift)·factor.
+  void (*scaled_exp)(Size n, const T* x, T shift, T factor, T* y);
+
+  /// See kernels/softmax.hpp. keep may be null. The output is no input.
+  using Normalise = void (*)(Size n, const T* x, const bool* keep, T* y);
+  Normalise softmax, log_softmax;
+  using NormaliseBackward = void (*)(Size n, const T* dy, const T* y, const bool* keep, T* dx);
+  NormaliseBackward softmax_backward, log_softmax_backward;
+
+  /// See kernels/layer_norm.hpp. gamma and beta may be null. The output is no input.
+  void (*layer_norm)(Size n, const T* x, const T* gamma, const T* beta, double epsilon, T* y);
+  void (*layer_norm_backward)(Size n, const T* dy, const T* x, const T* gamma, double epsilon, T* dx);
+  /// totals += dy·normalised x.
+  void (*add_layer_norm_gamma)(Size n, const T* dy, const T* x, double epsilon, double* totals);
+
+  void (*small_product)(const SmallProduct<T>& at);
+
+  void (*adam)(Size n, const AdamFigures<T>& figures, const AdamRow<T>& row);
 };
 
 struct Table {

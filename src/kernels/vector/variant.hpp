@@ -9,5 +9,10 @@ namespace regard::kernels::REGARD_VARIANT {
 Table make_table();
 
 void set_elementwise(Table& table);
+void set_sums(Table& table);
+void set_softmax(Table& table);
+void set_layer_norm(Table& table);
+void set_optimise(Table& table);
+void set_product(Table& table);
 
 }  // namespace regard::kernels::REGARD_VARIANT
