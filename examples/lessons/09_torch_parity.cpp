@@ -126,12 +126,12 @@ void parity(Lesson& lesson, const CourseSelfAttention& course, const Tensor& X) 
                  fmt::format("{:.1e}", p.gradients)});
       all.push_back(p);
     }
-  lesson.print(table);
   lesson.look_for(
       "float64 differs in the sixteenth digit, float32 in the eighth: that is rounding, not another "
       "algorithm.",
       "float64 lệch ở chữ số thứ mười sáu, float32 ở chữ số thứ tám: đó là sai số làm tròn, không phải do "
       "thuật toán khác nhau.");
+  lesson.print(table);
 
   const auto worst = [&](DType dtype, double Parity::*column) {
     double most = 0;

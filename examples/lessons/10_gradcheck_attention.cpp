@@ -287,13 +287,13 @@ void planted(Lesson& lesson, const Course& course) {
   const GradientReport whole = check_gradients(attend_in_steps, course.inputs(), options);
   Table table({"", lesson.pick("verdict", "kết luận"), "tape", lesson.pick("differences", "sai phân")});
   for (const GradientFinding& f : whole.findings)
-    table.row(
-        {f.where, name(f.verdict), fmt::format("{:.6f}", f.analytic), fmt::format("{:.6f}", f.numeric)});
-  lesson.print(table);
+    table.row({f.verdict == Verdict::ok ? f.input : f.where, name(f.verdict),
+               fmt::format("{:.6f}", f.analytic), fmt::format("{:.6f}", f.numeric)});
   lesson.look_for(
       "W_V is right, W_Q and W_K are not. What only W_Q and W_K pass through is to blame: scores, scale or "
       "softmax.",
       "W_V đúng, W_Q và W_K sai. Thủ phạm nằm ở đoạn chỉ W_Q và W_K đi qua: scores, scale hoặc softmax.");
+  lesson.print(table);
   lesson.say("Then each step by itself, at the point where attention uses it:",
              "Rồi từng bước một, tại đúng điểm mà attention dùng nó:");
   const Tensor Q = matmul(course.X, course.W_Q), K = matmul(course.X, course.W_K),

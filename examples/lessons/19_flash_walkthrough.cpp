@@ -258,12 +258,12 @@ void ledger(Lesson& lesson) {
     dense_growth.push_back(static_cast<double>(dense));
     tile_growth.push_back(static_cast<double>(tiled));
   }
-  lesson.print(table);
   lesson.look_for(
       "N² against N: twice the length, four times the memory, or twice. The arithmetic is the same; a "
       "graphics card gains its time because a tile fits into its fast memory.",
       "N² so với N: dài gấp đôi thì bộ nhớ gấp bốn, hay chỉ gấp đôi. Số phép tính như nhau; card đồ họa "
       "nhanh hơn vì một ô vừa trong bộ nhớ nhanh của nó.");
+  lesson.print(table);
   lesson.claim("the largest tensor of dense attention grows by 4 when N doubles",
                "tensor lớn nhất của attention thường tăng 4 lần khi N gấp đôi",
                dense_growth[2] == 4 * dense_growth[1] && dense_growth[1] == 4 * dense_growth[0],
