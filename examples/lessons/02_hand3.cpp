@@ -1,6 +1,8 @@
 // Attention of three tokens by hand: every number between the embeddings and the output, one operation at a
 // time.
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include <regard/regard.hpp>
 #include <regard/study/panels.hpp>
