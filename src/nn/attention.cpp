@@ -100,6 +100,7 @@ Tensor SelfAttention::operator()(const Tensor& x, AttentionTrace* trace) const {
 }
 
 Tensor SelfAttention::step(const Tensor& x, KeyValueCache& cache, AttentionTrace* trace) const {
+  const Within here(*this);
   require_input("self-attention", w_q, "x", x, x.rank());
   require_no_gradient("self-attention", w_q, x);
   if (!causal)
@@ -163,6 +164,7 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, con
 
 Tensor MultiHeadAttention::step(const Tensor& x, KeyValueCache& cache, const Mask& mask,
                                 AttentionTrace* trace) const {
+  const Within here(*this);
   for (const Linear* made_of_x : {&query, &key})
     require_input("multi-head attention", made_of_x->weight, "x", x, x.rank());
   require_no_gradient("multi-head attention", query.weight, x);

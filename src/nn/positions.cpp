@@ -129,6 +129,7 @@ RelativeBias::RelativeBias(Size heads, Rng& rng, const RelativeBiasOptions& its)
 }
 
 Tensor RelativeBias::operator()(Size queries, Size keys, Size first) const {
+  const Within here(*this);
   std::vector<Size> ids;
   for (Size i = 0; i < queries; ++i)
     for (Size j = 0; j < keys; ++j) ids.push_back(relative_bucket(j - i - first, options));
