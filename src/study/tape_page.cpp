@@ -110,7 +110,19 @@ std::string tape_html(const TapeWalk& over, const TapePageOptions& options) {
   Json data = {{"title", title}, {"description", options.description}, {"words", words_of(vietnamese)}};
   data["colors"] = both_grounds(signed_color, -1);
   walk.goto_step(0);
-  data["known"] = Json::array({named(walk.known(), arrays)});
+  // What is known is told by what changes from one place to the next.
+  std::map<std::string, int> before;
+  const auto changes = [&] {
+    std::vector<WalkValue> changed;
+    for (WalkValue& value : walk.known()) {
+      const auto [at, is_new] = before.emplace(value.name, value.id);
+      if (!is_new && at->second == value.id) continue;
+      at->second = value.id;
+      changed.push_back(std::move(value));
+    }
+    return named(changed, arrays);
+  };
+  data["changes"] = Json::array({changes()});
   data["steps"] = Json::array();
   while (walk.step()) {
     const WalkStep step = walk.here();
@@ -119,7 +131,7 @@ std::string tape_html(const TapeWalk& over, const TapePageOptions& options) {
                              {"phase", phase_key(step.phase)},
                              {"inputs", named(step.inputs, arrays)},
                              {"outputs", named(step.outputs, arrays)}});
-    data["known"].push_back(named(walk.known(), arrays));
+    data["changes"].push_back(changes());
   }
   data["arrays"] = arrays.list;
   return filled(

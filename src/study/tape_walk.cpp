@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <regard/error.hpp>
@@ -83,6 +84,26 @@ TapeWalk::TapeWalk(const TapeRecorder& tape, const std::string& language)
     for (const Value& target : step.targets)
       if (!gradients_.count(root(target.id)) && seen.insert(root(target.id)).second)
         order_.push_back(root(target.id));
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    if (is_forward(step)) continue;
+    const std::size_t place = place_of(static_cast<int>(i));
+    std::vector<Arrival>& whole = arrivals_[root(step.inputs[1].id)];
+    whole.push_back({place, whole.empty() ? 1 : whole.back().parts, step.inputs[0]});
+    for (std::size_t k = 0; k < step.targets.size(); ++k) {
+      std::vector<Arrival>& so_far = arrivals_[root(step.targets[k].id)];
+      const bool is_first = step.sums[k].id == step.outputs[k].id || so_far.empty();
+      so_far.push_back({place, is_first ? 1 : so_far.back().parts + 1, step.sums[k]});
+    }
+  }
+  number();
+}
+
+void TapeWalk::number() {
+  numbers_.clear();
+  int number = 0;
+  for (const int id : order_)
+    if (names_.count(id) == 0) numbers_[id] = "%" + std::to_string(++number);
 }
 
 int TapeWalk::root(int id) const {
@@ -101,6 +122,7 @@ void TapeWalk::name(const std::string& name, const Tensor& x) {
     if (taken == name && id != root(value.id))
       throw ValueError("tape walk: two tensors are to be called \"" + name + "\"");
   names_[root(value.id)] = name;
+  number();
 }
 
 std::string TapeWalk::name_of(const Value& value) const {
@@ -109,11 +131,7 @@ std::string TapeWalk::name_of(const Value& value) const {
   if (const auto at = names_.find(id); at != names_.end()) return at->second;
   if (const auto at = gradients_.find(id); at != gradients_.end() && at->second != id)
     return "d" + name_of(values_.at(at->second));
-  int number = 0;
-  for (const int other : order_) {
-    if (!names_.count(other)) ++number;
-    if (other == id) return "%" + std::to_string(number);
-  }
+  if (const auto at = numbers_.find(id); at != numbers_.end()) return at->second;
   return "#" + std::to_string(id);  // inside a rule
 }
 
@@ -139,26 +157,19 @@ void TapeWalk::goto_step(std::size_t place) {
   place_ = place;
 }
 
-Tensor TapeWalk::gradient_of(int id, std::size_t place, int* parts) const {
-  Tensor gradient;
-  const std::size_t end = place == 0 ? 0 : ranges_[place - 1].last;
-  for (std::size_t i = 0; i < end; ++i) {
-    const Step& step = steps_[i];
-    if (is_forward(step)) continue;
-    if (root(step.inputs[1].id) == id) gradient = step.inputs[0].tensor;
-    for (std::size_t k = 0; k < step.targets.size(); ++k) {
-      if (root(step.targets[k].id) != id) continue;
-      gradient = step.sums[k].tensor;
-      if (parts) *parts = step.sums[k].id == step.outputs[k].id ? 1 : *parts + 1;
-    }
-  }
-  return gradient;
+const TapeWalk::Arrival* TapeWalk::gradient_of(int id, std::size_t place) const {
+  const auto at = arrivals_.find(id);
+  if (at == arrivals_.end()) return nullptr;
+  const auto later =
+      std::upper_bound(at->second.begin(), at->second.end(), place,
+                       [](std::size_t here, const Arrival& arrival) { return here < arrival.place; });
+  return later == at->second.begin() ? nullptr : &*std::prev(later);
 }
 
 std::size_t TapeWalk::place_of(int step) const {
-  for (std::size_t place = 1; place <= size(); ++place)
-    if (ranges_[place - 1].last > static_cast<std::size_t>(step)) return place;
-  return size();
+  const auto at = std::upper_bound(ranges_.begin(), ranges_.end(), static_cast<std::size_t>(step),
+                                   [](std::size_t i, const Range& range) { return i < range.last; });
+  return std::min(static_cast<std::size_t>(at - ranges_.begin()) + 1, size());
 }
 
 WalkStep TapeWalk::here() const {
@@ -239,8 +250,7 @@ WalkStep TapeWalk::rule_step(const Step& step, std::size_t place) const {
     results.push_back(fmt::format("{} {} {} {}", target, step.sums[k].id == step.outputs[k].id ? "=" : "+=",
                                   formula, to_string(step.outputs[k].shape)));
     ++input;
-    int parts = 0;
-    (void)gradient_of(root(step.targets[k].id), place, &parts);
+    const int parts = gradient_of(root(step.targets[k].id), place)->parts;
     if (step.sums[k].id != step.outputs[k].id)
       sums.push_back(fmt::format(vietnamese ? "{} nay là tổng của {} phần" : "{} is the sum of {} parts now",
                                  target, parts));
@@ -272,9 +282,9 @@ std::vector<WalkValue> TapeWalk::known() const {
   std::vector<WalkValue> known;
   for (const int id : order_) {
     const std::string name = name_of(values_.at(id));
-    if (appears_.at(id) <= place_) known.push_back({name, values_.at(id).tensor});
-    if (const Tensor gradient = gradient_of(id, place_); gradient.defined())
-      known.push_back({"d" + name, gradient});
+    if (appears_.at(id) <= place_) known.push_back({name, values_.at(id).tensor, id});
+    if (const Arrival* gradient = gradient_of(id, place_))
+      known.push_back({"d" + name, gradient->sum.tensor, gradient->sum.id});
   }
   return known;
 }
@@ -292,9 +302,9 @@ Tensor TapeWalk::find(const std::string& wanted) const {
   }
   for (const int id : order_) {
     if (wanted != "d" + name_of(values_.at(id))) continue;
-    if (const Tensor gradient = gradient_of(id, place_); gradient.defined()) return gradient;
+    if (const Arrival* gradient = gradient_of(id, place_)) return gradient->sum.tensor;
     for (std::size_t later = place_ + 1; later <= size(); ++later)
-      if (gradient_of(id, later).defined())
+      if (gradient_of(id, later))
         throw ValueError(fmt::format(
             vietnamese ? "{} đến ở bước {}; đây là bước {}" : "{} arrives at step {}; this is step {}",
             wanted, later, place_));

@@ -23,9 +23,11 @@ addEventListener('load', () => setTimeout(() => {
         const current = document.querySelectorAll('[aria-current=step]');
         expect(i === 0 ? current.length === 0 : current.length === 1 && current[0].textContent === i + step.sentence, `step ${i} is marked in the list`);
         expect(names(document.querySelectorAll('#flow figure')) === (step ? [...step.inputs, ...step.outputs].map(v => v[0]).join(' ') : ''), `step ${i} shows what it read and gave`);
-        expect([...document.querySelectorAll('#known figure')].map(f => f.dataset.name).sort().join(' ') === tape.known[i].map(v => v[0]).sort().join(' '), `step ${i} shows what is known`);
+        const known = new Map(tape.changes.slice(0, i + 1).flat());
+        const entry = (name, array) => name + ' ' + array;
+        expect([...document.querySelectorAll('#known figure')].map(f => entry(f.dataset.name, f.dataset.array)).sort().join() === [...known].map(v => entry(...v)).sort().join(), `step ${i} shows what is known`);
         const framed = names(document.querySelectorAll('#known .changed figure'));
-        for (const [name] of step ? step.outputs : []) if (tape.known[i].some(v => v[0] === name)) expect(framed.includes(name), `step ${i} frames ${name}`);
+        for (const [name] of step ? step.outputs : []) if (known.has(name)) expect(framed.includes(name), `step ${i} frames ${name}`);
         for (const figure of document.querySelectorAll('figure')) {
           const array = tape.arrays[figure.dataset.array];
           for (const cell of figure.querySelectorAll('td')) {

@@ -24,6 +24,7 @@ namespace study {
 struct WalkValue {
   std::string name;
   Tensor tensor;
+  int id = -1;  ///< in what known() gives: the number of this tensor on the tape
 };
 
 /// One place of a walk: an operation, a gradient rule, or the arrival of a leaf's gradient.
@@ -75,9 +76,16 @@ class TapeWalk {
   struct Range {
     std::size_t first, last;  ///< steps of the tape
   };
+  /// A gradient, as it was from a place on.
+  struct Arrival {
+    std::size_t place;
+    int parts;
+    Value sum;
+  };
   int root(int id) const;
+  void number();
   std::string name_of(const Value& value) const;
-  Tensor gradient_of(int id, std::size_t place, int* parts = nullptr) const;
+  const Arrival* gradient_of(int id, std::size_t place) const;
   std::size_t place_of(int step) const;
   WalkStep forward_step(const Step& step) const;
   WalkStep rule_step(const Step& step, std::size_t place) const;
@@ -92,7 +100,9 @@ class TapeWalk {
   std::map<int, Value> values_;
   std::map<int, int> gradients_;        ///< id of a gradient -> id of what it is the gradient of
   std::map<int, std::size_t> appears_;  ///< the place from which on a value is there; 0: always
-  std::map<int, std::string> names_;
+  std::map<int, std::vector<Arrival>> arrivals_;
+  std::map<int, std::string> names_;    ///< given ones
+  std::map<int, std::string> numbers_;  ///< "%1", of what has no name
   std::size_t place_ = 0;
 };
 
