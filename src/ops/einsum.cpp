@@ -52,8 +52,8 @@ std::vector<Term> terms_of(const std::string& subscripts, const std::string& inp
                            const Tensors& operands) {
   const auto count = 1 + static_cast<std::size_t>(std::count(inputs.begin(), inputs.end(), ','));
   if (count != operands.size())
-    refuse<ValueError>(subscripts,
-                       std::to_string(count) + " operands, got " + std::to_string(operands.size()));
+    refuse<ValueError>(
+        subscripts, "names " + std::to_string(count) + " operands, got " + std::to_string(operands.size()));
   const auto operand = [&](std::size_t i) {
     return " operand " + std::to_string(i) + " " + to_string(operands[i].shape());
   };

@@ -116,9 +116,9 @@ Tensor lengthened(const char* op, const Tensor& x, int axis, Size times, Place p
   if (times < 0)
     throw ValueError(std::string(op) + ": expected repeats of at least 0, got " + std::to_string(times));
   if (times == 1) return unchanged(x);
-  std::vector<Size> ids(static_cast<std::size_t>(numel({x.shape()[axis], times})));
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = place(static_cast<Size>(i));
-  return take(x, from_vector(ids, {static_cast<Size>(ids.size())}), axis);
+  const Tensor ids = empty({numel({x.shape()[axis], times})}, int64);
+  for (Size i = 0; i < ids.numel(); ++i) array(ids).as<Size>()[i] = place(i);
+  return take(x, ids, axis);
 }
 
 }  // namespace
