@@ -228,7 +228,7 @@ WalkStep TapeWalk::rule_step(const Step& step, std::size_t place) const {
     const Step& forward = steps_[static_cast<std::size_t>(step.forward)];
     attributes = forward.attributes;
     read = forward.inputs;
-    where = fmt::format(vietnamese ? " (bước {})" : " (step {})", place_of(step.forward));
+    where = fmt::format(fmt::runtime(vietnamese ? " (bước {})" : " (step {})"), place_of(step.forward));
   }
   for (const Value& in : read) {
     inputs.push_back(name_of(in));
@@ -246,14 +246,16 @@ WalkStep TapeWalk::rule_step(const Step& step, std::size_t place) const {
     std::string formula = input < read.size()
                               ? translated(rule_formula(step.op, attributes, inputs, y, dy, input), language_)
                               : "";
-    if (formula.empty()) formula = fmt::format(vietnamese ? "luật của {}" : "the rule of {}", step.op);
+    if (formula.empty())
+      formula = fmt::format(fmt::runtime(vietnamese ? "luật của {}" : "the rule of {}"), step.op);
     results.push_back(fmt::format("{} {} {} {}", target, step.sums[k].id == step.outputs[k].id ? "=" : "+=",
                                   formula, to_string(step.outputs[k].shape)));
     ++input;
     const int parts = gradient_of(root(step.targets[k].id), place)->parts;
     if (step.sums[k].id != step.outputs[k].id)
-      sums.push_back(fmt::format(vietnamese ? "{} nay là tổng của {} phần" : "{} is the sum of {} parts now",
-                                 target, parts));
+      sums.push_back(fmt::format(
+          fmt::runtime(vietnamese ? "{} nay là tổng của {} phần" : "{} is the sum of {} parts now"), target,
+          parts));
     const auto same = [&](const WalkValue& other) { return other.name == target; };
     const auto before = std::find_if(shown.outputs.begin(), shown.outputs.end(), same);
     if (before == shown.outputs.end())
@@ -262,8 +264,8 @@ WalkStep TapeWalk::rule_step(const Step& step, std::size_t place) const {
       before->tensor = step.sums[k].tensor;
   }
   if (results.empty()) results.push_back(vietnamese ? "không ai cần gradient" : "nobody needs a gradient");
-  shown.sentence =
-      fmt::format(vietnamese ? "vjp của {}{}: {}" : "vjp of {}{}: {}", step.op, where, joined(results, ", "));
+  shown.sentence = fmt::format(fmt::runtime(vietnamese ? "vjp của {}{}: {}" : "vjp of {}{}: {}"), step.op,
+                               where, joined(results, ", "));
   if (!sums.empty()) shown.sentence += "; " + joined(sums, ", ");
   return shown;
 }
@@ -273,8 +275,8 @@ WalkStep TapeWalk::leaf_step(const Step& step) const {
   const std::string x = name_of(step.inputs[1]);
   WalkStep shown{
       step.kind, step.phase, x, "", "", {{x, step.inputs[1].tensor}}, {{"d" + x, step.inputs[0].tensor}}};
-  shown.sentence =
-      fmt::format(vietnamese ? "d{} đã đủ: {}" : "d{} is complete: {}", x, to_string(step.inputs[0].shape));
+  shown.sentence = fmt::format(fmt::runtime(vietnamese ? "d{} đã đủ: {}" : "d{} is complete: {}"), x,
+                               to_string(step.inputs[0].shape));
   return shown;
 }
 
@@ -296,26 +298,27 @@ Tensor TapeWalk::find(const std::string& wanted) const {
     names.push_back(name_of(values_.at(id)));
     if (names.back() != wanted) continue;
     if (appears_.at(id) <= place_) return values_.at(id).tensor;
-    throw ValueError(fmt::format(
-        vietnamese ? "{} được tính ở bước {}; đây là bước {}" : "{} is computed at step {}; this is step {}",
-        wanted, appears_.at(id), place_));
+    throw ValueError(fmt::format(fmt::runtime(vietnamese ? "{} được tính ở bước {}; đây là bước {}"
+                                                         : "{} is computed at step {}; this is step {}"),
+                                 wanted, appears_.at(id), place_));
   }
   for (const int id : order_) {
     if (wanted != "d" + name_of(values_.at(id))) continue;
     if (const Arrival* gradient = gradient_of(id, place_)) return gradient->sum.tensor;
     for (std::size_t later = place_ + 1; later <= size(); ++later)
       if (gradient_of(id, later))
-        throw ValueError(fmt::format(
-            vietnamese ? "{} đến ở bước {}; đây là bước {}" : "{} arrives at step {}; this is step {}",
-            wanted, later, place_));
-    throw ValueError(fmt::format(
-        vietnamese ? "không có gradient nào đến {} trên băng này" : "no gradient comes to {} on this tape",
-        wanted.substr(1)));
+        throw ValueError(fmt::format(fmt::runtime(vietnamese ? "{} đến ở bước {}; đây là bước {}"
+                                                             : "{} arrives at step {}; this is step {}"),
+                                     wanted, later, place_));
+    throw ValueError(fmt::format(fmt::runtime(vietnamese ? "không có gradient nào đến {} trên băng này"
+                                                         : "no gradient comes to {} on this tape"),
+                                 wanted.substr(1)));
   }
-  throw ValueError(
-      fmt::format(vietnamese ? "không có gì tên là {}; có: {} (và gradient của chúng, thêm d ở trước)"
-                             : "nothing is called {}; there are: {} (and their gradients, with a d in front)",
-                  wanted, joined(names, ", ")));
+  throw ValueError(fmt::format(
+      fmt::runtime(vietnamese
+                       ? "không có gì tên là {}; có: {} (và gradient của chúng, thêm d ở trước)"
+                       : "nothing is called {}; there are: {} (and their gradients, with a d in front)"),
+      wanted, joined(names, ", ")));
 }
 
 }  // namespace regard::study
