@@ -39,7 +39,10 @@ void argsort_kernel(const Call& c) {
       return i < j;
     };
     std::iota(order.begin(), order.end(), Size{0});
-    std::partial_sort(order.begin(), order.begin() + count, order.end(), before);
+    if (count == n)
+      std::sort(order.begin(), order.end(), before);
+    else
+      std::partial_sort(order.begin(), order.begin() + count, order.end(), before);
     Size* const to = y.as<Size>() + at[0];
     for (Size i = 0; i < count; ++i) to[i * y_step] = order[static_cast<std::size_t>(i)];
   });
