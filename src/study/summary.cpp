@@ -51,7 +51,7 @@ std::string memory(Size bytes) {
   double amount = static_cast<double>(bytes);
   std::size_t unit = 0;
   for (; amount >= 1024 && unit + 1 < std::size(units); ++unit) amount /= 1024;
-  return fmt::format(unit == 0 ? "{:.0f} {}" : "{:.1f} {}", amount, units[unit]);
+  return fmt::format("{:.{}f} {}", amount, unit == 0 ? 0 : 1, units[unit]);
 }
 
 std::string label(const ModuleSummary& module) {
