@@ -72,7 +72,7 @@ VECTOR(softplus)
 VECTOR(unit_step)
 VECTOR(gelu_exact)
 VECTOR(gelu_tanh)
-VECTOR(normal_cdf)
+VECTOR(gelu_slope)
 VECTOR(normal_pdf)
 
 COMPARISON(equal,         a == b)

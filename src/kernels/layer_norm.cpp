@@ -1,5 +1,7 @@
 #include "kernels/layer_norm.hpp"
 
+#include <algorithm>
+
 #include "kernels/rows.hpp"
 
 namespace regard::kernels {
@@ -62,13 +64,22 @@ void layer_norm_backward_gamma_kernel(const Call& c) {
   const double epsilon = c.get<LayerNormEpsilon>().epsilon;
   const int axis = last_axis(x);
   const Size n = x.shape[axis];
+  // Blocks of rows are added up in T, and the blocks in float64.
   const detail::PoolArray<double> totals(static_cast<std::size_t>(n));
+  const detail::PoolArray<T> block(static_cast<std::size_t>(n));
+  const auto flush = [&] {
+    for (Size i = 0; i < n; ++i) totals.data()[i] += static_cast<double>(block.data()[i]);
+    std::fill_n(block.data(), n, T{0});
+  };
   DenseLines<T> slopes(n, dy.strides[axis]), from(n, x.strides[axis]);
   const auto add_row = rows<T>().add_layer_norm_gamma;
+  int count = 0;
   for_each_line<2>({&dy, &x}, axis, [&](const auto& at) {
     add_row(n, slopes.read(dy.as<const T>() + at[0]), from.read(x.as<const T>() + at[1]), epsilon,
-            totals.data());
+            block.data());
+    if (++count % 32 == 0) flush();
   });
+  flush();
   T* const to = dgamma.as<T>();
   for (Size i = 0; i < n; ++i) to[i * dgamma.strides[0]] = static_cast<T>(totals.data()[i]);
 }

@@ -31,7 +31,7 @@ constexpr struct {
     //                            plain  turned turned_twice vector
     {"baseline", Blas::others, {640, 640, 640, 64}}, {"baseline", Blas::avx512, {64, 64, 64, 64}},
     {"avx2", Blas::others, {all, all, all, 1024}},   {"avx2", Blas::avx512, {64, 64, 64, 64}},
-    {"avx512", Blas::others, {all, all, all, 1024}}, {"avx512", Blas::avx512, {512, 64, 64, 64}},
+    {"avx512", Blas::others, {all, all, all, 1024}}, {"avx512", Blas::avx512, {8000, 1152, 200, 64}},
 };
 
 }  // namespace

@@ -109,7 +109,7 @@ const Op clamp_op         = unary("clamp",         kernels::clamp,         clamp
 const Op unit_step_op     = unary("unit_step",     kernels::unit_step,     [](const Vjp& at) { return zeros_like(at.dy); });
 const Op gelu_exact_op = unary("gelu",      kernels::gelu_exact, gelu_exact_dx);
 const Op gelu_tanh_op  = unary("gelu_tanh", kernels::gelu_tanh,  gelu_tanh_dx);
-const Op normal_cdf_op = unary("normal_cdf", kernels::normal_cdf, [](const Vjp& at) { return at.dy * normal_pdf(at.x()); });
+const Op gelu_slope_op = unary("gelu_slope", kernels::gelu_slope, [](const Vjp& at) { return at.dy * normal_pdf(at.x()) * (2.0 - square(at.x())); });
 const Op normal_pdf_op = unary("normal_pdf", kernels::normal_pdf, [](const Vjp& at) { return negate(at.dy * at.x() * at.y); });
 
 const Op add_record     = binary("add",      kernels::add,      [](const Vjp& at) { return at.dy; },
@@ -160,7 +160,7 @@ Tensor unit_step(const Tensor& x) { return elementwise(unit_step_op, x); }
 
 // d(x·Φ(x)) = Φ(x) + x·φ(x)
 Tensor gelu_exact_dx(const Vjp& at) {
-  return at.dy * (elementwise(normal_cdf_op, at.x()) + at.x() * normal_pdf(at.x()));
+  return at.dy * elementwise(gelu_slope_op, at.x());
 }
 
 // With u = c·(x + k·x³): d(x/2·(1 + tanh u)) = (1 + tanh u)/2 + x/2·(1 - tanh² u)·c·(1 + 3k·x²)

@@ -218,14 +218,14 @@ void expect_layer_norm(const kernels::Rows<T>& rows, const std::vector<T>& x, co
   rows.layer_norm(n, x.data(), gamma.data(), beta.data(), epsilon, got_y.data());
   rows.layer_norm(n, x.data(), nullptr, nullptr, epsilon, got_plain.data());
   rows.layer_norm_backward(n, dy.data(), x.data(), gamma.data(), epsilon, got_dx.data());
-  std::vector<double> got_totals(x.size(), 1.0);
+  Guarded<T> got_totals(std::vector<T>(x.size(), T{1}));
   rows.add_layer_norm_gamma(n, dy.data(), x.data(), epsilon, got_totals.data());
   expect_near(got_y.values(), y, tolerance, 10, "layer_norm");
   expect_near(got_plain.values(), plain, tolerance, 10, "layer_norm without gamma and beta");
   expect_near(got_dx.values(), dx, tolerance, 10 * scale, "layer_norm_backward");
-  expect_near(std::vector<T>(got_totals.begin(), got_totals.end()), totals, tolerance, 10,
-              "add_layer_norm_gamma");
-  EXPECT_TRUE(got_y.is_intact() && got_plain.is_intact() && got_dx.is_intact()) << n;
+  expect_near(got_totals.values(), totals, tolerance, 10, "add_layer_norm_gamma");
+  EXPECT_TRUE(got_y.is_intact() && got_plain.is_intact() && got_dx.is_intact() && got_totals.is_intact())
+      << n;
 }
 
 TEST(Rows, LayerNormAndItsGradientsAreNear) {

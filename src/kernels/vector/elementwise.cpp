@@ -27,6 +27,7 @@ void set_rows(Rows<T>& rows) {
   UNARY(sigmoid,    sigmoid(x))
   UNARY(softplus,   softplus(x))
   UNARY(gelu_exact, gelu_exact(x))
+  UNARY(gelu_slope, gelu_slope(x))
   UNARY(gelu_tanh,  gelu_tanh(x))
   UNARY(normal_cdf, normal_cdf(x))
   UNARY(normal_pdf, normal_pdf(x))

@@ -101,12 +101,13 @@ void layer_norm_backward_row(Size n, const T* dy, const T* x, const T* gamma, do
 }
 
 template <class T>
-void add_layer_norm_gamma_row(Size n, const T* dy, const T* x, double epsilon, double* totals) {
+void add_layer_norm_gamma_row(Size n, const T* dy, const T* x, double epsilon, T* totals) {
   const Normalizer<T> normalize(n, x, epsilon);
-  for (Size i = 0; i < n; ++i) {
-    const T z = (x[i] - normalize.first - normalize.mean_high - normalize.mean_low) * normalize.scale;
-    totals[i] += static_cast<double>(dy[i]) * static_cast<double>(z);
-  }
+  for_each_vector<T>(
+      n, [=](Size i, auto count) __attribute__((always_inline)) {
+        store(totals + i, count,
+              load(totals + i, count) + load(dy + i, count) * normalize(load(x + i, count)));
+      });
 }
 
 template <class T>

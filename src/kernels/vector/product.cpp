@@ -27,7 +27,7 @@ REGARD_INLINE void tile(const SmallProduct<T>& at, const DenseRows<T>& b, Size i
     right[vectors - 1] = load(from + (vectors - 1) * width<T>, count);
     for (int row = 0; row < rows; ++row) {
       const Batch<T> left(a[row * at.a_row]);
-      for (int v = 0; v < vectors; ++v) sums[row][v] = xsimd::fma(left, right[v], sums[row][v]);
+      for (int v = 0; v < vectors; ++v) sums[row][v] = multiply_add(left, right[v], sums[row][v]);
     }
   }
   const Batch<T> alpha(at.alpha);

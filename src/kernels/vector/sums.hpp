@@ -15,15 +15,103 @@ inline constexpr Size lanes = static_cast<Size>(128 / sizeof(T));
 template <class T>
 inline constexpr Size block = 32 * lanes<T>;
 
+#if defined(__SSE2__)
+
+struct Add {
+  REGARD_INLINE __m128 operator()(__m128 a, __m128 b) const { return _mm_add_ps(a, b); }
+  REGARD_INLINE __m128d operator()(__m128d a, __m128d b) const { return _mm_add_pd(a, b); }
+#if defined(__AVX__)
+  REGARD_INLINE __m256 operator()(__m256 a, __m256 b) const {
+    return _mm256_add_ps(a, b);
+  }
+  REGARD_INLINE __m256d operator()(__m256d a, __m256d b) const {
+    return _mm256_add_pd(a, b);
+  }
+#endif
+};
+
+/// Of numbers that are not NaN.
+struct Larger {
+  REGARD_INLINE __m128 operator()(__m128 a, __m128 b) const { return _mm_max_ps(a, b); }
+  REGARD_INLINE __m128d operator()(__m128d a, __m128d b) const { return _mm_max_pd(a, b); }
+#if defined(__AVX__)
+  REGARD_INLINE __m256 operator()(__m256 a, __m256 b) const {
+    return _mm256_max_ps(a, b);
+  }
+  REGARD_INLINE __m256d operator()(__m256d a, __m256d b) const {
+    return _mm256_max_pd(a, b);
+  }
+#endif
+};
+
+// The lower half of a vector with its upper half, until one number is left.
+template <class Op>
+REGARD_INLINE float folded(__m128 x, Op op) {
+  const __m128 two = op(x, _mm_movehl_ps(x, x));
+  return _mm_cvtss_f32(op(two, _mm_shuffle_ps(two, two, 1)));
+}
+template <class Op>
+REGARD_INLINE double folded(__m128d x, Op op) {
+  return _mm_cvtsd_f64(op(x, _mm_unpackhi_pd(x, x)));
+}
+#if defined(__AVX__)
+template <class Op>
+REGARD_INLINE float folded(__m256 x, Op op) {
+  return folded(op(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1)), op);
+}
+template <class Op>
+REGARD_INLINE double folded(__m256d x, Op op) {
+  return folded(op(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1)), op);
+}
+#endif
+#if defined(__AVX512F__)
+template <class Op>
+REGARD_INLINE float folded(__m512 x, Op op) {
+  return folded(op(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)), op);
+}
+template <class Op>
+REGARD_INLINE double folded(__m512d x, Op op) {
+  return folded(op(_mm512_castpd512_pd256(x), _mm512_extractf64x4_pd(x, 1)), op);
+}
+#endif
+
+template <class T, class Op>
+REGARD_INLINE T fold(const Batch<T>& x, Op op) {
+  return folded(static_cast<typename Batch<T>::register_type>(x), op);
+}
+
+#else
+
+struct Add {
+  template <class T>
+  REGARD_INLINE T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
+struct Larger {
+  template <class T>
+  REGARD_INLINE T operator()(T a, T b) const {
+    return a > b ? a : b;
+  }
+};
+
+template <class T, class Op>
+REGARD_INLINE T fold(const Batch<T>& x, Op op) {
+  T last[width<T>];
+  store(last, x);
+  for (Size half = width<T> / 2; half > 0; half /= 2)
+    for (Size k = 0; k < half; ++k) last[k] = op(last[k], last[k + half]);
+  return last[0];
+}
+
+#endif
+
 template <class T>
 REGARD_INLINE T sum_of_lanes(Batch<T>* sums) {
   for (Size half = lanes<T> / width<T> / 2; half > 0; half /= 2)
     for (Size k = 0; k < half; ++k) sums[k] = sums[k] + sums[k + half];
-  T last[width<T>];
-  store(last, sums[0]);
-  for (Size half = width<T> / 2; half > 0; half /= 2)
-    for (Size k = 0; k < half; ++k) last[k] += last[k + half];
-  return last[0];
+  return fold<T>(sums[0], Add{});
 }
 
 /// f(i, count) gives the vector of terms first + i ...; count as in for_each_vector.
@@ -72,11 +160,7 @@ REGARD_INLINE T largest_of(Size n, F f) {
         if constexpr (!std::is_same_v<decltype(count), All>) terms = first_of(terms, count, Batch<T>(lowest));
         even = larger(terms, even);
       });
-  T last[width<T>];
-  store(last, larger(even, odd));
-  for (Size half = width<T> / 2; half > 0; half /= 2)
-    for (Size k = 0; k < half; ++k) last[k] = last[k] > last[k + half] ? last[k] : last[k + half];
-  return last[0];
+  return fold<T>(larger(even, odd), Larger{});
 }
 
 }  // namespace

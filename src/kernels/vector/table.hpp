@@ -39,7 +39,7 @@ struct Rows {
 
   /// y[i] = f(x[i]). What an element gives depends on neither its place nor n.
   using Unary = void (*)(Size n, const T* x, T* y);
-  Unary exp, log, tanh, sigmoid, softplus, gelu_exact, gelu_tanh, normal_cdf, normal_pdf;
+  Unary exp, log, tanh, sigmoid, softplus, gelu_exact, gelu_slope, gelu_tanh, normal_cdf, normal_pdf;
   Unary negate, square, sqrt, abs, sign, relu, unit_step;
 
   /// y[i] = f(a[i], b[i]); a step of 0 instead of 1 takes one number for the whole row.
@@ -65,7 +65,7 @@ struct Rows {
   void (*layer_norm)(Size n, const T* x, const T* gamma, const T* beta, double epsilon, T* y);
   void (*layer_norm_backward)(Size n, const T* dy, const T* x, const T* gamma, double epsilon, T* dx);
   /// totals += dy·normalised x.
-  void (*add_layer_norm_gamma)(Size n, const T* dy, const T* x, double epsilon, double* totals);
+  void (*add_layer_norm_gamma)(Size n, const T* dy, const T* x, double epsilon, T* totals);
 
   void (*small_product)(const SmallProduct<T>& at);
 
