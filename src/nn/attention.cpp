@@ -24,13 +24,6 @@ Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, KeyVa
   }
 }
 
-void require_no_gradient(const char* layer, const Parameter& weight, const Tensor& x) {
-  if (x.requires_grad())
-    throw GraphError(describe(layer, weight) +
-                     ": a step of decoding computes no gradients, but x requires one; "
-                     "decode under NoGrad, or give the whole sequence at once");
-}
-
 // Each row with the root mean square 1; 0 stays 0.
 Tensor of_one_length(const Tensor& x) {
   const double root = std::sqrt(static_cast<double>(x.size(-1)));
@@ -73,6 +66,13 @@ AttentionOptions with_probe(const ScoreOptions& scores, const Probe& probe) {
   static_cast<ScoreOptions&>(options) = scores;
   if (probe.watched()) options.through_weights = [&probe](const Tensor& weights) { return probe(weights); };
   return options;
+}
+
+void require_no_gradient(const char* layer, const Parameter& weight, const Tensor& x) {
+  if (x.requires_grad())
+    throw GraphError(describe(layer, weight) +
+                     ": a step of decoding computes no gradients, but x requires one; "
+                     "decode under NoGrad, or give the whole sequence at once");
 }
 
 void require_input(const char* layer, const Parameter& weight, const char* what, const Tensor& x, int rank) {
@@ -157,9 +157,9 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, con
   require_input("multi-head attention", key.weight, "memory", memory, x.rank());
   if (x.rank() == 2) return squeeze((*this)(expand_dims(x, {0}), expand_dims(memory, {0}), mask, trace), {0});
 
-  return output(
-      merge_heads(attention(placed(query, x, 0), placed(key, memory, 0), split_heads(value(memory), kv_heads),
-                            mask, attention_options(), trace)));
+  return output(merge_heads(
+      head_outputs(attention(placed(query, x, 0), placed(key, memory, 0),
+                             split_heads(value(memory), kv_heads), mask, attention_options(), trace))));
 }
 
 Tensor MultiHeadAttention::step(const Tensor& x, KeyValueCache& cache, const Mask& mask,
@@ -170,9 +170,9 @@ Tensor MultiHeadAttention::step(const Tensor& x, KeyValueCache& cache, const Mas
   require_no_gradient("multi-head attention", query.weight, x);
   if (x.rank() == 2) return squeeze(step(expand_dims(x, {0}), cache, mask, trace), {0});
   const NoGrad off;
-  return output(
-      merge_heads(attend(placed(query, x, cache.length()), placed(key, x, cache.length()),
-                         split_heads(value(x), kv_heads), cache, mask, attention_options(), trace)));
+  return output(merge_heads(
+      head_outputs(attend(placed(query, x, cache.length()), placed(key, x, cache.length()),
+                          split_heads(value(x), kv_heads), cache, mask, attention_options(), trace))));
 }
 
 Tensor MultiHeadAttention::placed(const Linear& projection, const Tensor& x, Size first) const {

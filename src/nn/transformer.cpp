@@ -57,12 +57,27 @@ Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask) const {
 
 Tensor TransformerBlock::operator()(const Tensor& x, const Tensor& memory, const Mask& mask,
                                     const Mask& memory_mask) const {
+  return through(
+      x, memory, [&](const Tensor& now) { return attention(now, mask); }, memory_mask);
+}
+
+Tensor TransformerBlock::step(const Tensor& x, KeyValueCache& cache, const Tensor& memory,
+                              const Mask& memory_mask) const {
+  require_no_gradient("transformer block", attention.query.weight, x);
+  const NoGrad off;
+  return through(
+      x, memory, [&](const Tensor& now) { return attention.step(now, cache); }, memory_mask);
+}
+
+template <class Attend>
+Tensor TransformerBlock::through(const Tensor& x, const Tensor& memory, const Attend& attend,
+                                 const Mask& memory_mask) const {
   const Within here(*this);
   if (memory.defined() != cross_attention.has_value())
     throw ValueError(describe("transformer block", attention.query.weight) +
                      (memory.defined() ? ": it was given a memory but has no cross-attention"
                                        : ": it has cross-attention and was given no memory"));
-  Tensor y = add(x, attention_norm, [&](const Tensor& now) { return attention(now, mask); });
+  Tensor y = add(x, attention_norm, attend);
   if (cross_attention)
     y = add(y, *cross_norm, [&](const Tensor& now) { return (*cross_attention)(now, memory, memory_mask); });
   if (feed_forward) y = add(y, *feed_forward_norm, *feed_forward);
@@ -81,6 +96,21 @@ Tensor Encoder::operator()(const Tensor& x, const Mask& mask) const {
   Tensor y = stream(x);
   for (const TransformerBlock& block : blocks) y = block(y, mask);
   return norm ? (*norm)(y) : y;
+}
+
+Tensor Encoder::step(const Tensor& x, std::vector<KeyValueCache>& caches, const Tensor& memory,
+                     const Mask& memory_mask) const {
+  const Within here(*this);
+  std::vector<KeyValueCache> next = caches.empty() ? std::vector<KeyValueCache>(blocks.size()) : caches;
+  if (next.size() != blocks.size())
+    throw ValueError("transformer: " + std::to_string(blocks.size()) + " blocks cannot take a step with " +
+                     std::to_string(next.size()) + " caches; begin with none, or with one per block");
+  const NoGrad off;
+  Tensor y = stream(x);
+  for (std::size_t i = 0; i < blocks.size(); ++i) y = blocks[i].step(y, next[i], memory, memory_mask);
+  if (norm) y = (*norm)(y);
+  caches = std::move(next);
+  return y;
 }
 
 Decoder::Decoder(Size width, Size layers, Rng& rng, const TransformerOptions& options)

@@ -200,7 +200,7 @@ TEST(MultiHeadAttention, NamesItsParts) {
   EXPECT_EQ(shapes, (std::vector<std::string>{"query.weight[6, 8]", "query.bias[8]", "key.weight[5, 4]",
                                               "key.bias[4]", "value.weight[5, 3]", "value.bias[3]",
                                               "output.weight[6, 6]", "output.bias[6]"}));
-  EXPECT_EQ(named_probes(layer), std::vector<std::string>{"weights"});
+  EXPECT_EQ(named_probes(layer), (std::vector<std::string>{"weights", "head_outputs"}));
 }
 
 TEST(MultiHeadAttention, GradientsAgreeWithDifferences) {

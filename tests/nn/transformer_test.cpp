@@ -204,6 +204,76 @@ TEST(Transformer, ADecoderSeesNoLaterToken) {
   EXPECT_SAME_BITS(slice(model(changed, memory), 1, {0, 3}), slice(model(x, memory), 1, {0, 3}));
 }
 
+// ---- decoding ------------------------------------------------------------------------------------------
+
+TEST(TransformerStep, StepsAreTheWholePass) {
+  for (const DType dtype : {float64, float32})
+    for (const NormPlace place : {NormPlace::before, NormPlace::after})
+      for (const Size window : {Size{2}, Size{100}}) {
+        TransformerOptions options = small(place);
+        options.dtype = dtype;
+        options.rotary = true;
+        Rng rng(16);
+        const Encoder model(4, 3, rng, options);
+        const Tensor x = test::random_tensor({2, 7, 4}, rng, test::Domain::normal, dtype);
+        const Tensor whole = model(x, Mask::causal() & Mask::window(window)).detach();
+        for (const std::vector<Size>& lengths : {std::vector<Size>(7, 1), {4, 1, 2}, {7}}) {
+          std::vector<KeyValueCache> caches(3, KeyValueCache(window));
+          Tensors parts;
+          for (const Tensor& part : split(x, lengths, 1)) parts.push_back(model.step(part, caches));
+          const double within = dtype == float64 ? 1e-12 : 1e-5;
+          EXPECT_TENSOR_NEAR(concatenate(parts, 1), whole, within, within);
+          EXPECT_FALSE(parts[0].requires_grad());
+          for (const KeyValueCache& cache : caches) EXPECT_EQ(cache.length(), 7);
+        }
+      }
+}
+
+TEST(TransformerStep, ADecoderLooksAtItsMemoryEachTime) {
+  Rng rng(17);
+  const Decoder model(4, 2, rng, small());
+  const Tensor x = test::random_tensor({2, 5, 4}, rng), memory = test::random_tensor({2, 3, 4}, rng);
+  const Mask seen = Mask::keep(tensor({{{{1, 1, 0}}}, {{{1, 1, 1}}}}, boolean));
+  const Tensor whole = model(x, memory, seen).detach();
+  std::vector<KeyValueCache> caches;  // it begins by itself
+  Tensors parts;
+  for (const Tensor& part : split(x, std::vector<Size>{2, 1, 1, 1}, 1))
+    parts.push_back(model.step(part, caches, memory, seen));
+  EXPECT_TENSOR_NEAR(concatenate(parts, 1), whole, 1e-12, 1e-12);
+  EXPECT_EQ(caches.size(), 2u);
+
+  const Tensor alone = slice(x, 0, {0, 1});  // [tokens, width], memory [keys, width]
+  caches.clear();
+  EXPECT_TENSOR_NEAR(
+      model.step(squeeze(alone, {0}), caches, slice(squeeze(slice(memory, 0, {0, 1}), {0}), 0, {0, 2})),
+      squeeze(slice(whole, 0, {0, 1}), {0}), 1e-12, 1e-12);
+}
+
+TEST(TransformerStep, AnErrorLeavesTheCaches) {
+  Rng rng(18);
+  const Decoder model(4, 2, rng, small());
+  const Tensor x = test::random_tensor({1, 2, 4}, rng), memory = test::random_tensor({1, 3, 4}, rng);
+  std::vector<KeyValueCache> caches;
+  EXPECT_THROWS_WITH(model.step(x, caches), ValueError, "it has cross-attention and was given no memory");
+  EXPECT_TRUE(caches.empty());
+  (void)model.step(x, caches, memory);
+  EXPECT_THROWS_WITH(model.step(x, caches, slice(memory, 2, {0, 3})), ShapeError, "memory");
+  EXPECT_THROWS_WITH(model.step(variable(x), caches, memory), GraphError, "decode under NoGrad");
+  EXPECT_THROWS_WITH(
+      model.step(test::random_tensor({2, 1, 4}, rng), caches, test::random_tensor({2, 3, 4}, rng)),
+      ShapeError, "key-value cache");
+  {
+    const Attachment breaking =
+        attach(model, "blocks.1.cross_attention.weights",
+               [](const Tensor&) -> Tensor { throw ValueError("broken on purpose"); });
+    EXPECT_THROWS_WITH(model.step(x, caches, memory), ValueError, "on purpose");
+  }
+  for (const KeyValueCache& cache : caches) EXPECT_EQ(cache.length(), 2);
+  caches.emplace_back();
+  EXPECT_THROWS_WITH(model.step(x, caches, memory), ValueError,
+                     "transformer: 2 blocks cannot take a step with 3 caches");
+}
+
 TEST(Transformer, NamesItsPartsAndProbes) {
   Rng rng(7);
   TransformerOptions options = small();
@@ -220,7 +290,8 @@ TEST(Transformer, NamesItsPartsAndProbes) {
   EXPECT_EQ(model.blocks[0].attention.key.weight.shape(), (Shape{4, 4}));
   EXPECT_EQ(
       named_probes(model),
-      (std::vector<std::string>{"stream", "blocks.0.attention.weights", "blocks.0.cross_attention.weights",
+      (std::vector<std::string>{"stream", "blocks.0.attention.weights", "blocks.0.attention.head_outputs",
+                                "blocks.0.cross_attention.weights", "blocks.0.cross_attention.head_outputs",
                                 "blocks.0.feed_forward.activations", "blocks.0.residual"}));
 }
 

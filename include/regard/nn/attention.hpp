@@ -86,6 +86,7 @@ struct MultiHeadAttention {
         gain(c(from.gain)),
         dropout(c(from.dropout)),
         weights(c(from.weights)),
+        head_outputs(c(from.head_outputs)),
         rotary(from.rotary),
         heads(from.heads),
         kv_heads(from.kv_heads),
@@ -120,6 +121,7 @@ struct MultiHeadAttention {
     f("gain", gain);
     f("dropout", dropout);
     f("weights", weights);
+    f("head_outputs", head_outputs);
   }
 
   Linear query;   ///< width -> heads·key_width
@@ -130,7 +132,8 @@ struct MultiHeadAttention {
   /// and keys by their length and multiply the scores by a learned g: here g = gain·scale·key_width.
   Parameter gain;
   Dropout dropout;
-  Probe weights;  ///< [batch, heads, queries, keys], before dropout
+  Probe weights;       ///< [batch, heads, queries, keys], before dropout
+  Probe head_outputs;  ///< [batch, heads, queries, value_width], before the output projection
   std::optional<RotaryPositions> rotary;
   Size heads, kv_heads;
   ScoreOptions scores;

@@ -63,6 +63,9 @@ struct TransformerBlock {
   /// ShapeError.
   [[nodiscard]] Tensor operator()(const Tensor& x, const Tensor& memory, const Mask& mask,
                                   const Mask& memory_mask) const;
+  /// The tokens behind those in the cache, as MultiHeadAttention::step; the memory comes along each time.
+  [[nodiscard]] Tensor step(const Tensor& x, KeyValueCache& cache, const Tensor& memory = {},
+                            const Mask& memory_mask = {}) const;
 
   template <class F>
   void visit(F&& f) {
@@ -89,6 +92,9 @@ struct TransformerBlock {
  private:
   template <class Part>
   Tensor add(const Tensor& x, const LayerNorm& norm, const Part& part) const;
+  // The block with what its self-attention is.
+  template <class Attend>
+  Tensor through(const Tensor& x, const Tensor& memory, const Attend& attend, const Mask& memory_mask) const;
 };
 
 /// Blocks one behind the other.
@@ -102,6 +108,11 @@ struct Encoder {
 
   /// x [batch, tokens, width] or [tokens, width] -> the same shape.
   [[nodiscard]] Tensor operator()(const Tensor& x, const Mask& mask = {}) const;
+  /// Decoding: x are the tokens behind those in the caches, one per block; none yet make it begin. Together
+  /// the same as one causal call (with a window, if the caches have one), see MultiHeadAttention::step. A
+  /// Decoder takes its memory each time. ValueError for another number of caches; an error leaves them.
+  [[nodiscard]] Tensor step(const Tensor& x, std::vector<KeyValueCache>& caches, const Tensor& memory = {},
+                            const Mask& memory_mask = {}) const;
 
   template <class F>
   void visit(F&& f) {
