@@ -40,3 +40,4 @@
 #include <regard/shape.hpp>
 #include <regard/tape.hpp>
 #include <regard/tensor.hpp>
+#include <regard/version.hpp>

@@ -3,6 +3,10 @@
 
 #include <cstdio>
 
+#ifdef PACKAGE_VERSION  // as the package tells it
+static_assert(REGARD_VERSION == PACKAGE_VERSION, "the package is of another version than its headers");
+#endif
+
 double slope_of_square(double at);
 
 int main() {
