@@ -62,6 +62,7 @@ Parsed parse(int argc, char** argv) {
   app.add_option("--save", line.save, "write the chosen model (safetensors)");
   app.add_option("--load", line.load, "take a saved model instead of training");
   app.add_flag("--json", line.json, "standard output is exactly one line, one JSON object");
+  common::add_profile_flag(app, line.profile);
   app.add_flag("--quiet", line.quiet, "no progress display");
 
   parsed.exit_code = common::parse_flags(app, argc, argv, [&] {

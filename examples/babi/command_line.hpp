@@ -8,6 +8,7 @@
 
 #include "babi/data.hpp"
 #include "babi/settings.hpp"
+#include "common/profile.hpp"
 
 namespace babi {
 
@@ -20,6 +21,7 @@ struct CommandLine {
   std::int64_t seeds = 6;    ///< runs: seed, seed + 1, ...
   std::int64_t threads = 0;  ///< at most so many runs at once; 0: one per core
   std::string out, save, load;
+  common::Profile profile;  ///< null unless asked for
   bool json = false;
   bool quiet = false;
   std::vector<std::string> named;  ///< of the settings that a saved model has, those given as flags

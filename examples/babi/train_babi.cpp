@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
   common::stop_on_interrupt();
   regard::set_blas_threads(1);  // the products are small, and runs have threads of their own
   try {
-    return run(parsed.command_line);
+    return common::run_profiled(parsed.command_line.profile, [&] { return run(parsed.command_line); });
   } catch (const std::invalid_argument& error) {  // flags that do not go with a file
     fmt::print(stderr, "train_babi: {}\n", error.what());
     return common::usage_exit;

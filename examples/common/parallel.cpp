@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/profile.hpp"
+
 namespace common {
 
 void run_in_parallel(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& job,
@@ -18,7 +20,9 @@ void run_in_parallel(std::size_t count, std::size_t threads, const std::function
   std::mutex mutex;
   std::condition_variable job_ended;
   std::size_t ended = 0;
+  const ProfilePause pause;
   const auto work = [&] {
+    const Profiled profiled(pause.profile());
     for (std::size_t i = next++; i < count; i = next++) {
       try {
         job(i);

@@ -72,6 +72,7 @@ Parsed parse(int argc, char** argv) {
                                    "take a saved model instead of training; with --steps train it further");
   app.add_option("--sentence", line.sentence, "show what the model attends to in a sentence of your own");
   app.add_flag("--json", line.json, "standard output is exactly one line, one JSON object");
+  common::add_profile_flag(app, line.profile);
   app.add_flag("--quiet", line.quiet, "no progress display");
 
   parsed.exit_code = common::parse_flags(app, argc, argv, [&] {

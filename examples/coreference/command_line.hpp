@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/profile.hpp"
 #include "coreference/settings.hpp"
 
 namespace coreference {
@@ -17,6 +18,7 @@ struct CommandLine {
   std::int64_t threads = 0;  ///< at most so many runs at once; 0: one per core
   std::string out, save, load, sentence;
   std::string page_language;  ///< of the words in the pictures
+  common::Profile profile;    ///< null unless asked for
   bool json = false;
   bool quiet = false;
   bool continues_training = false;  ///< --load with --steps: go on from the file

@@ -178,7 +178,9 @@ int main(int argc, char** argv) {
   common::stop_on_interrupt();
   regard::set_blas_threads(1);  // the products are small, and runs have threads of their own
   try {
-    return parsed.command_line.seeds > 1 ? run_many(parsed.command_line) : run_one(parsed.command_line);
+    const CommandLine& line = parsed.command_line;
+    return common::run_profiled(line.profile,
+                                [&] { return line.seeds > 1 ? run_many(line) : run_one(line); });
   } catch (const regard::ValueError& error) {
     fmt::print(stderr, "train_coreference: {}\n", error.what());
     return common::usage_exit;

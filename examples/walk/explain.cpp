@@ -12,6 +12,7 @@
 #include "common/exit_codes.hpp"
 #include "common/flags.hpp"
 #include "common/folder.hpp"
+#include "common/profile.hpp"
 #include "walk/three_tokens.hpp"
 
 namespace {
@@ -21,6 +22,7 @@ using namespace regard;
 struct Settings {
   Size query = 2;
   std::string mask = "causal", language = "en", out;
+  common::Profile profile;
 };
 
 int run(const Settings& settings) {
@@ -60,9 +62,11 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"en", "vi"}))
       ->capture_default_str();
   app.add_option("--out", settings.out, "a folder; writes explanation.svg there");
+  common::add_profile_flag(app, settings.profile);
   if (const std::optional<int> code = common::parse_flags(app, argc, argv, [] {})) return *code;
   try {
-    return run(settings);
+    return common::run_profiled(
+        settings.profile, [&] { return run(settings); }, settings.language);
   } catch (const std::exception& error) {
     std::cerr << "explain: " << error.what() << "\n";
     return common::failure_exit;

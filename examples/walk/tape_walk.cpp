@@ -13,6 +13,7 @@
 #include "common/exit_codes.hpp"
 #include "common/flags.hpp"
 #include "common/folder.hpp"
+#include "common/profile.hpp"
 #include "walk/three_tokens.hpp"
 
 namespace {
@@ -21,6 +22,7 @@ using namespace regard;
 
 struct Settings {
   std::string script, out, language = "en", mask = "causal";
+  common::Profile profile;
 };
 
 std::string two(const Settings& settings, const char* english, const char* vietnamese) {
@@ -106,9 +108,11 @@ int main(int argc, char** argv) {
   app.add_option("--language", settings.language, "of texts")
       ->check(CLI::IsMember({"en", "vi"}))
       ->capture_default_str();
+  common::add_profile_flag(app, settings.profile);
   if (const std::optional<int> code = common::parse_flags(app, argc, argv, [] {})) return *code;
   try {
-    return run(settings);
+    return common::run_profiled(
+        settings.profile, [&] { return run(settings); }, settings.language);
   } catch (const std::exception& error) {
     std::cerr << "tape_walk: " << error.what() << "\n";
     return common::failure_exit;

@@ -10,6 +10,8 @@
 #include <regard/study/terminal.hpp>
 #include <regard/tape.hpp>
 
+#include "study/work.hpp"
+
 namespace regard::study {
 namespace {
 
@@ -26,15 +28,10 @@ void for_each_around(std::string path, const F& f) {
   f(path);
 }
 
-/// Multiplications and additions of a product of matrices; 0 for other operations.
-double flops(const Step& step) {
-  // Linear attention adds up a matrix for each token, and multiplies by it.
-  static const std::map<std::string, double> per_sum = {
-      {"matmul", 2}, {"masked_scores", 2}, {"masked_mix", 2}, {"causal_product", 4}};
-  const auto found = per_sum.find(step.op);
-  if (step.kind != StepKind::kernel || found == per_sum.end()) return 0;
-  return found->second * static_cast<double>(numel(step.outputs[0].shape)) *
-         static_cast<double>(step.inputs[0].shape.back());
+double flops_of(const Step& step) {
+  return step.kind == StepKind::kernel && !step.inputs.empty()
+             ? flops(step.op, step.inputs[0].shape, step.outputs[0].shape)
+             : 0;
 }
 
 /// 1234567 -> "1,234,567".
@@ -102,7 +99,7 @@ Summary detail::summary(const NamedParameters& parameters, Size tokens, const st
     const TapeRecorder tape;
     (void)pass();
     for (const Step& step : tape.steps())
-      if (const double counted = flops(step); counted > 0)
+      if (const double counted = flops_of(step); counted > 0)
         for_each_around(step.module, [&](const std::string& around) { work[around] += counted; });
   }
   for (ModuleSummary& module : result.modules)

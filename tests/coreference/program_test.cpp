@@ -163,6 +163,36 @@ TEST(Program, WritesWhatItPromises) {
   EXPECT_EQ(json::parse(text_of(out / "summary.json"))["steps"], 25);
 }
 
+// What --json prints, but for the time it took.
+json without_seconds(const std::string& text) {
+  json summary = json::parse(text);
+  summary.erase("seconds");
+  if (!summary.contains("runs")) return summary;
+  summary["median"].erase("seconds");
+  for (json& run : summary["runs"]) run.erase("seconds");
+  return summary;
+}
+
+TEST(Program, AProfileGoesToStandardErrorAndChangesNothing) {
+  for (const std::string seeds : {"1", "3"}) {
+    const std::string arguments = "--json --quiet --steps 20 --seeds " + seeds;
+    const Outcome plain = run(arguments), profiled = run(arguments + " --profile");
+    EXPECT_EQ(plain.err, "");
+    EXPECT_EQ(profiled.exit_code, 0);
+    EXPECT_EQ(without_seconds(profiled.out), without_seconds(plain.out));
+    for (const char* part : {"operation", "matmul", "backward", "GFLOP/s", "(between them)"})
+      EXPECT_NE(profiled.err.find(part), std::string::npos) << part << "\n" << profiled.err;
+    // One Adam step after another, of every run.
+    std::istringstream lines(profiled.err);
+    long calls = 0;
+    for (std::string line; std::getline(lines, line);)
+      if (std::string op, phase; line.rfind("adam ", 0) == 0)
+        std::istringstream(line) >> op >> phase >> calls;
+    EXPECT_EQ(calls % (20 * std::stol(seeds)), 0) << profiled.err;
+    EXPECT_GT(calls, 0) << profiled.err;
+  }
+}
+
 TEST(Program, AFolderThatCannotBeWrittenIsAFailureBeforeTraining) {
   const TemporaryFolder folder;
   std::ofstream(folder / "file") << "in the way";

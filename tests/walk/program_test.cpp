@@ -77,6 +77,14 @@ TEST(TapeWalkProgram, WritesThePage) {
   EXPECT_TRUE(has(page, "Content-Security-Policy"));
 }
 
+TEST(TapeWalkProgram, AndExplainShowWhatItCost) {
+  const Outcome walked = run(TAPE_WALK, "--profile"), explained = run(EXPLAIN, "--profile --language vi");
+  EXPECT_EQ(walked.out, run(TAPE_WALK, "").out);
+  EXPECT_TRUE(has(walked.err, "softmax_backward")) << walked.err;
+  EXPECT_EQ(explained.out, run(EXPLAIN, "--language vi").out);
+  EXPECT_TRUE(has(explained.err, "phép toán")) << explained.err;
+}
+
 TEST(TapeWalkProgram, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(run(TAPE_WALK, "--language de").exit_code, 2);
   EXPECT_EQ(run(TAPE_WALK, "--mask some").exit_code, 2);

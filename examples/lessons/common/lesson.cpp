@@ -109,6 +109,9 @@ Lesson::Lesson(int argc, char** argv, const Text& title, const Text& about)
   app_.add_option("--out", out_,
                   pick("folder for pictures (SVG), and numbers and claims (JSON)",
                        "thư mục ghi hình (SVG), các con số và khẳng định (JSON)"));
+  common::add_profile_flag(app_, profile_,
+                           pick("what each operation cost, as a table on standard error",
+                                "chi phí của từng phép toán, in thành bảng ra luồng lỗi chuẩn"));
   app_.add_flag("--quiet", quiet_, pick("print the claims only", "chỉ in các khẳng định"));
 }
 
@@ -127,9 +130,14 @@ int Lesson::run(const std::function<void()>& body) {
       line(rule);
       for (const std::string& text : wrapped(about_, width_)) line(text);
     }
-    body();
-    if (!out_.empty()) write_record();
-    return summary();
+    return common::run_profiled(
+        profile_,
+        [&] {
+          body();
+          if (!out_.empty()) write_record();
+          return summary();
+        },
+        language_);
   } catch (const UsageError& error) {
     std::cout.flush();
     std::cerr << name_ << ": " << error.what() << "\n"

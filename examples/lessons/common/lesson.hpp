@@ -26,6 +26,7 @@
 #include <regard/study/frame.hpp>
 #include <regard/tensor.hpp>
 
+#include "common/profile.hpp"
 #include "lessons/common/numbers.hpp"
 #include "lessons/common/table.hpp"
 
@@ -116,6 +117,7 @@ class Lesson {
   std::string name_, title_, about_, language_ = "en";
   CLI::App app_;
   std::filesystem::path out_;
+  common::Profile profile_;
   bool quiet_ = false, colors_ = false, after_claim_ = false, after_picture_ = false;
   int width_ = 80;
   int claims_ = 0, failed_ = 0, pictures_ = 0;
