@@ -1,10 +1,7 @@
 // The lessons as programs: the course's numbers, flags, exit codes, streams and files.
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
-
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -14,6 +11,7 @@
 
 #include <regard/ops.hpp>
 
+#include "lessons/program.hpp"
 #include "study/temporary_folder.hpp"
 #include "support/close.hpp"
 #include "support/golden.hpp"
@@ -23,35 +21,6 @@ namespace {
 
 using nlohmann::json;
 using study::TemporaryFolder;
-
-struct Outcome {
-  int exit_code;
-  std::string out, err;  // standard output and error
-};
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-Outcome run(const std::string& lesson, const std::string& arguments = "") {
-  const TemporaryFolder folder;
-  const std::string command = std::string(LESSONS) + "/" + lesson + " " + arguments + " >" +
-                              (folder / "out").string() + " 2>" + (folder / "err").string() + " </dev/null";
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(folder / "out"), text_of(folder / "err")};
-}
-
-// What a lesson writes besides its pictures.
-json record(const std::string& lesson, const std::string& arguments = "") {
-  const TemporaryFolder folder;
-  const Outcome got = run(lesson, "--out " + (folder / "made").string() + " " + arguments);
-  EXPECT_EQ(got.exit_code, 0) << lesson << " " << arguments << "\n" << got.out << got.err;
-  EXPECT_EQ(got.err, "");
-  return json::parse(text_of(folder / ("made/" + lesson + ".json")));
-}
 
 void append(const json& list, std::vector<double>& values) {
   if (list.is_number()) return values.push_back(list.get<double>());
