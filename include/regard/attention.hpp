@@ -54,6 +54,18 @@ struct ScoreOptions {
   ByLength by_length = ByLength::yes;
 };
 
+/// How attention goes about it. Both ways give the same up to rounding.
+enum class AttentionPath {
+  /// Blocked from 64 queries and 1,024 keys on, if that can do what is asked; else dense. Numbers decide nothing.
+  automatic,
+  /// The matrix of weights [batch, heads, queries, keys] is made, and kept for backward.
+  dense,
+  /// Scores are made block by block and forgotten, in backward again: beyond inputs, outputs and gradients there are a
+  /// few blocks. Blocks that no query may see are skipped. Softmax alone, without softcap, dropout, through_weights or
+  /// trace: ValueError. A gradient that is to be differentiated itself (create_graph) still goes by the matrix.
+  blocked,
+};
+
 struct AttentionOptions : ScoreOptions {
   /// Each weight is 0 with this probability, else divided by 1 - dropout. 0 is evaluation: nothing is drawn.
   double dropout = 0;
@@ -64,6 +76,7 @@ struct AttentionOptions : ScoreOptions {
   /// their place (a Probe fits here). What is hidden is left out all the same. ShapeError, DTypeError when
   /// the result does not fit.
   std::function<Tensor(const Tensor& weights)> through_weights;
+  AttentionPath path = AttentionPath::automatic;
 };
 
 /// What attention did. The values are constants; the gradients arrive with backward, in all copies of the
@@ -117,8 +130,9 @@ struct AttentionTrace {
 ///   dvalue = Pᵀ·dy     dP = dy·valueᵀ     dS = P·(dP - Σ_keys P·dP)     dbias = dS
 ///   dquery = scale·dS·key                 dkey = scale·dSᵀ·query
 ///
-/// float32 or float64, one for all. With a trace the numbers are the same to the last bit. ShapeError,
-/// DTypeError, ValueError.
+/// float32 or float64, one for all. With a trace the numbers are the same to the last bit, unless the way without one
+/// is AttentionPath::blocked (Milakov & Gimelshein 2018; Dao et al. 2022, algorithms 1 and 4). ShapeError, DTypeError,
+/// ValueError.
 [[nodiscard]] Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                const Mask& mask = {}, const AttentionOptions& options = {},
                                AttentionTrace* trace = nullptr);

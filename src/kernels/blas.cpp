@@ -19,13 +19,13 @@ CBLAS_TRANSPOSE flag(bool transpose) {
 }
 
 void call(bool ta, bool tb, int m, int n, int k, float alpha, const float* a, int lda, const float* b,
-          int ldb, float* c, int ldc) {
-  cblas_sgemm(CblasRowMajor, flag(ta), flag(tb), m, n, k, alpha, a, lda, b, ldb, 0.0F, c, ldc);
+          int ldb, float* c, int ldc, float beta = 0) {
+  cblas_sgemm(CblasRowMajor, flag(ta), flag(tb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 void call(bool ta, bool tb, int m, int n, int k, double alpha, const double* a, int lda, const double* b,
-          int ldb, double* c, int ldc) {
-  cblas_dgemm(CblasRowMajor, flag(ta), flag(tb), m, n, k, alpha, a, lda, b, ldb, 0.0, c, ldc);
+          int ldb, double* c, int ldc, double beta = 0) {
+  cblas_dgemm(CblasRowMajor, flag(ta), flag(tb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 // Large enough to leave the kernels' edge cases and meet their main loops, and a multiple of no vector
@@ -72,15 +72,15 @@ void test_once() {
 }  // namespace
 
 void gemm(bool transpose_a, bool transpose_b, int rows, int columns, int inner, float alpha, const float* a,
-          int lda, const float* b, int ldb, float* c, int ldc) {
+          int lda, const float* b, int ldb, float* c, int ldc, float beta) {
   test_once();
-  call(transpose_a, transpose_b, rows, columns, inner, alpha, a, lda, b, ldb, c, ldc);
+  call(transpose_a, transpose_b, rows, columns, inner, alpha, a, lda, b, ldb, c, ldc, beta);
 }
 
 void gemm(bool transpose_a, bool transpose_b, int rows, int columns, int inner, double alpha, const double* a,
-          int lda, const double* b, int ldb, double* c, int ldc) {
+          int lda, const double* b, int ldb, double* c, int ldc, double beta) {
   test_once();
-  call(transpose_a, transpose_b, rows, columns, inner, alpha, a, lda, b, ldb, c, ldc);
+  call(transpose_a, transpose_b, rows, columns, inner, alpha, a, lda, b, ldb, c, ldc, beta);
 }
 
 std::string blas_kernels() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "kernels/causal_product.hpp"
 #include "ops/alibi.hpp"
 #include "ops/attention_steps.hpp"
+#include "ops/blocked_attention.hpp"
 #include "ops/masked_product.hpp"
 #include "ops/matmul.hpp"
 #include "ops/softmax.hpp"
@@ -105,20 +107,6 @@ Tensor stretch_batch(const Tensor& x, Size batch) {
   return x.size(0) == batch ? x : broadcast_to(x, {batch, x.size(1), x.size(2), x.size(3)});
 }
 
-// Where query heads share key heads, the heads axis becomes two: [kv_heads, heads / kv_heads], and what there
-// is once per key head (or once for all) is stretched over the second by the products. Nothing is copied.
-struct Grouping {
-  Size heads, kv_heads;
-
-  bool shares() const { return heads != kv_heads; }
-  Tensor of_queries(const Tensor& x) const {
-    if (!shares() || !x.defined()) return x;
-    if (x.size(1) == 1) return expand_dims(x, {1});
-    return reshape(x, {x.size(0), kv_heads, heads / kv_heads, x.size(2), x.size(3)});
-  }
-  Tensor of_keys(const Tensor& x) const { return shares() ? expand_dims(x, {2}) : x; }
-};
-
 // The weights as the caller sees them, whether or not heads are shared, through what the caller gave.
 Tensor pass_through(const AttentionOptions& options, const Tensor& weights, const Shape& scores_shape) {
   const Tensor passed = options.through_weights(reshape(weights, scores_shape));
@@ -129,6 +117,24 @@ Tensor pass_through(const AttentionOptions& options, const Tensor& weights, cons
     throw DTypeError(std::string("attention: through_weights returned ") + name(passed.dtype()) +
                      ", expected " + name(weights.dtype()) + "; convert it with .to()");
   return reshape(passed, weights.shape());
+}
+
+// Where blocks are the faster way, as well as the smaller one. By shapes alone, so that the way does not depend on
+// numbers.
+constexpr Size blocked_queries = 64, blocked_keys = 1024;
+
+bool goes_by_blocks(const AttentionOptions& options, const AttentionTrace* trace, const Extents& n) {
+  const char* const in_the_way = options.normaliser != Normaliser::softmax ? "another normaliser than softmax"
+                                 : options.softcap                         ? "a softcap"
+                                 : options.dropout > 0                     ? "dropout"
+                                 : options.through_weights                 ? "through_weights"
+                                 : trace                                   ? "a trace"
+                                                                           : nullptr;
+  if (options.path == AttentionPath::blocked && in_the_way)
+    throw ValueError(std::string("attention: AttentionPath::blocked cannot do ") + in_the_way +
+                     ", which needs all weights at once; AttentionPath::automatic takes the way that can");
+  if (options.path != AttentionPath::automatic) return options.path == AttentionPath::blocked;
+  return !in_the_way && n.queries >= blocked_queries && n.keys >= blocked_keys;
 }
 
 Tensor to_rank(int rank, const Tensor& output, const Extents& n) {
@@ -148,19 +154,33 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   check(options);
   const Tensor q = to_rank_4(query), k = to_rank_4(key), v = to_rank_4(value);
   const Extents n = check("attention", q, k, v);
+  // Without any width all scores are 0, whatever the scale.
+  const double scale =
+      options.scale.value_or(n.key_width == 0 ? 1 : 1 / std::sqrt(static_cast<double>(n.key_width)));
+  if (goes_by_blocks(options, trace, n)) {
+    const detail::MaskPieces pieces = detail::MaskParts::take(mask, n.batch, n.heads, n.queries, n.keys);
+    for (const Tensor& bias : pieces.biases) check_bias(bias, dtype);
+    const detail::BlockedOutput blocked = detail::blocked_attention(q, k, v, n.batch, pieces, scale);
+    if (options.empty_rows == EmptyRows::error) {
+      const Tensor nothing = scalar(-std::numeric_limits<double>::infinity(), dtype);
+      const Tensor sees = expand_dims(not_equal(blocked.log_sum_exp, nothing), {3});
+      detail::host_step([mask, sees, n] { require_visible_keys(mask, sees, n); });
+    }
+    return to_rank(query.rank(), blocked.y, n);
+  }
+
   const ResolvedMask visible = mask.resolve(n.batch, n.heads, n.queries, n.keys);
   check_bias(visible.bias, dtype);
   if (options.empty_rows == EmptyRows::error)
     detail::host_step([mask, keep = visible.keep, n] { require_visible_keys(mask, keep, n); });
 
-  const Grouping group{n.heads, n.kv_heads};
+  const detail::Grouping group{n.heads, n.kv_heads};
   detail::AttentionSteps at;
   at.query = group.of_queries(stretch_batch(q, n.batch));
   at.key = group.of_keys(stretch_batch(k, n.batch));
   at.keep = group.of_queries(visible.keep);
   at.scores_shape = {n.batch, n.heads, n.queries, n.keys};
-  // Without any width all scores are 0, whatever the scale.
-  at.scale = options.scale.value_or(n.key_width == 0 ? 1 : 1 / std::sqrt(static_cast<double>(n.key_width)));
+  at.scale = scale;
   at.softcap = options.softcap;
 
   at.scaled = detail::masked_scores(at.query, at.key, at.keep, at.scale);
@@ -227,7 +247,7 @@ Tensor linear_attention(const Tensor& query, const Tensor& key, const Tensor& va
   const Mask padding = options.lengths.defined() ? Mask::padding(options.lengths) : Mask();
   const Tensor keep = padding.resolve(n.batch, n.heads, n.queries, n.keys).keep, zero = scalar(0, dtype);
   const auto shown = [&](const Tensor& x) { return keep.defined() ? where(transpose(keep), x, zero) : x; };
-  const Grouping group{n.heads, n.kv_heads};
+  const detail::Grouping group{n.heads, n.kv_heads};
 
   // A column of ones beside the values brings the sum of the weights.
   const Tensor left = feature_map(group.of_queries(stretch_batch(q, n.batch)));

@@ -96,15 +96,19 @@ Tensor fit(const Tensor& x, const Scores& scores) {
   return mask;
 }
 
-/// Positions of the queries among the keys, [queries, 1].
-Tensor query_positions(const char* mask, Align align, const Scores& scores) {
+/// At which key the first query stands.
+Size first_position(const char* mask, Align align, const Scores& scores) {
   if (align == Align::same_length && scores.queries != scores.keys)
     throw ShapeError(
         std::string("attention: ") + mask + " mask of " + std::to_string(scores.queries) + " queries and " +
         std::to_string(scores.keys) +
         " keys must say where the queries stand: Align::top_left puts the first query at the first key, "
         "Align::bottom_right the last query at the last key (cached decoding)");
-  const Size first = align == Align::bottom_right ? scores.keys - scores.queries : 0;
+  return align == Align::bottom_right ? scores.keys - scores.queries : 0;
+}
+
+/// Positions of the queries among the keys, [queries, 1].
+Tensor query_positions(Size first, const Scores& scores) {
   return expand_dims(arange(scores.queries) + static_cast<double>(first), {1});
 }
 
@@ -112,7 +116,7 @@ Tensor key_positions(const Scores& scores) {
   return expand_dims(arange(scores.keys), {0});
 }
 
-Tensor within_lengths(const Tensor& lengths, const Scores& scores) {
+void check_lengths(const Tensor& lengths, const Scores& scores) {
   if (lengths.size(0) != scores.batch)
     does_not_fit("padding", lengths.shape(), scores, expected("batch", lengths.size(0), scores.batch));
   const Tensor row = lengths.contiguous();
@@ -124,23 +128,18 @@ Tensor within_lengths(const Tensor& lengths, const Scores& scores) {
                          std::to_string(values[b]) + " keys long, expected 0.." + std::to_string(scores.keys));
     }
   });
-  return less(expand_dims(key_positions(scores), {0, 1}), expand_dims(lengths, {1, 2, 3}));
 }
 
-/// Ids as [batch or 1, tokens], checked against the axis they are to lie along.
-Tensor fit_ids(const Tensor& ids, const Scores& scores, const char* axis, Size tokens) {
+/// Ids as [batch or 1, 1, tokens], checked against the axis they are to lie along, behind those there are.
+void add_ids(Tensor& all, const Tensor& ids, const Scores& scores, const char* axis, Size tokens) {
   const Tensor rows = ids.rank() == 1 ? expand_dims(ids, {0}) : ids;
   if (rows.size(1) != tokens)
     does_not_fit("documents", ids.shape(), scores, expected(axis, rows.size(1), tokens));
   if (rows.size(0) != 1 && rows.size(0) != scores.batch)
     does_not_fit("documents", ids.shape(), scores, expected("batch", rows.size(0), scores.batch));
-  return rows;
-}
-
-Tensor same_document(const Tensor& query_ids, const Tensor& key_ids, const Scores& scores) {
-  const Tensor of_queries = fit_ids(query_ids, scores, "queries", scores.queries);
-  const Tensor of_keys = fit_ids(key_ids, scores, "keys", scores.keys);
-  return equal(expand_dims(of_queries, {1, 3}), expand_dims(of_keys, {1, 2}));
+  const auto of_all = [&](const Tensor& x) { return broadcast_to(x, {scores.batch, x.size(1), tokens}); };
+  const Tensor one = expand_dims(rows, {1});
+  all = all.defined() ? concatenate({of_all(all), of_all(one)}, 1) : one;
 }
 
 void hide_rest(Tensor& keep, const Tensor& visible) {
@@ -234,45 +233,79 @@ Mask Mask::and_also(const Mask& other) const {
   return both;
 }
 
-ResolvedMask Mask::resolve(Size batch, Size heads, Size queries, Size keys) const {
-  ResolvedMask mask;
-  if (is_none()) return mask;
+detail::MaskPieces detail::MaskParts::take(const Mask& mask, Size batch, Size heads, Size queries,
+                                           Size keys) {
+  using Kind = Mask::Term::Kind;
+  MaskPieces pieces;
+  pieces.low = -queries;
+  pieces.high = keys;
   const Scores scores{batch, heads, queries, keys};
-  for (const Term& term : terms_->list) {
+  const auto narrow = [&pieces](Size low, Size high) {
+    pieces.low = std::max(pieces.low, low);
+    pieces.high = std::min(pieces.high, high);
+  };
+  for (std::size_t i = 0; !mask.is_none() && i < mask.terms_->list.size(); ++i) {
+    const Mask::Term& term = mask.terms_->list[i];
     switch (term.kind) {
-      case Term::Kind::keep:
-        hide_rest(mask.keep, fit(term.tensor, scores));
+      case Kind::keep:
+        hide_rest(pieces.tables.keep, fit(term.tensor, scores));
         break;
-      case Term::Kind::hide:
-        hide_rest(mask.keep, logical_not(fit(term.tensor, scores)));
+      case Kind::hide:
+        hide_rest(pieces.tables.keep, logical_not(fit(term.tensor, scores)));
         break;
-      case Term::Kind::bias:
-        add_bias(mask, fit(term.tensor, scores));
+      case Kind::bias:
+        pieces.biases.push_back(fit(term.tensor, scores));
         break;
-      case Term::Kind::alibi:
-        if (mask.slopes.defined())
-          throw ValueError("attention: alibi stands twice in the mask " + describe());
-        mask.slopes = reshape(alibi_slopes(heads), {1, heads, 1, 1});
-        mask.positions = query_positions("an alibi", term.align, scores);
+      case Kind::alibi:
+        if (pieces.tables.slopes.defined())
+          throw ValueError("attention: alibi stands twice in the mask " + mask.describe());
+        pieces.first = first_position("an alibi", term.align, scores);
+        pieces.tables.slopes = reshape(alibi_slopes(heads), {1, heads, 1, 1});
+        pieces.tables.positions = query_positions(pieces.first, scores);
         break;
-      case Term::Kind::causal: {
-        const Tensor positions = query_positions("a causal", term.align, scores);
-        hide_rest(mask.keep, less_equal(key_positions(scores), positions));
+      case Kind::causal:
+        narrow(-queries, first_position("a causal", term.align, scores));
+        break;
+      case Kind::window: {
+        const Size first = first_position("a window", term.align, scores);
+        const Size radius = std::min(term.radius, queries + keys);
+        narrow(first - radius, first + radius);
         break;
       }
-      case Term::Kind::window: {
-        const Tensor distance = abs(key_positions(scores) - query_positions("a window", term.align, scores));
-        hide_rest(mask.keep, less_equal(distance, full({}, static_cast<double>(term.radius), int64)));
+      case Kind::padding:
+        check_lengths(term.tensor, scores);
+        pieces.lengths = pieces.lengths.defined() ? minimum(pieces.lengths, term.tensor) : term.tensor;
         break;
-      }
-      case Term::Kind::padding:
-        hide_rest(mask.keep, within_lengths(term.tensor, scores));
-        break;
-      case Term::Kind::documents:
-        hide_rest(mask.keep, same_document(term.tensor, term.key_ids, scores));
+      case Kind::documents:
+        add_ids(pieces.query_ids, term.tensor, scores, "queries", queries);
+        add_ids(pieces.key_ids, term.key_ids, scores, "keys", keys);
         break;
     }
   }
+  return pieces;
+}
+
+void detail::MaskPieces::add_up_biases() {
+  if (biases.size() == 1)
+    tables.bias = biases[0];
+  else
+    for (const Tensor& bias : biases) add_bias(tables, bias);
+}
+
+ResolvedMask Mask::resolve(Size batch, Size heads, Size queries, Size keys) const {
+  if (is_none()) return {};
+  const Scores scores{batch, heads, queries, keys};
+  const detail::MaskPieces pieces = detail::MaskParts::take(*this, batch, heads, queries, keys);
+  ResolvedMask mask = pieces.tables;
+  const Tensor key = key_positions(scores);
+  if (pieces.high < keys) hide_rest(mask.keep, less_equal(key, query_positions(pieces.high, scores)));
+  if (pieces.low > -queries) hide_rest(mask.keep, less_equal(query_positions(pieces.low, scores), key));
+  for (const Tensor& bias : pieces.biases) add_bias(mask, bias);
+  if (pieces.lengths.defined())
+    hide_rest(mask.keep, less(expand_dims(key, {0, 1}), expand_dims(pieces.lengths, {1, 2, 3})));
+  for (Size i = 0; pieces.query_ids.defined() && i < pieces.query_ids.size(1); ++i)
+    hide_rest(mask.keep, equal(expand_dims(slice(pieces.query_ids, 1, {i, i + 1}), {3}),
+                               expand_dims(slice(pieces.key_ids, 1, {i, i + 1}), {2})));
   // A mask that hides nothing by its kind alone is none. One that hides nothing by its numbers stays: the next numbers
   // may be others, and the way that is computed must not depend on them, for a captured step's sake.
   const auto by_numbers = [](const Term& term) { return term.tensor.defined(); };

@@ -29,6 +29,12 @@ Tensor attend(Inputs x, const Mask& mask = {}, const AttentionOptions& options =
   return attention(x[0], x[1], x[2], mask, options);
 }
 
+AttentionOptions in_blocks() {
+  AttentionOptions options;
+  options.path = AttentionPath::blocked;
+  return options;
+}
+
 Size tokens(const Plain& x) {
   return x.shape[x.shape.rank() - 2];
 }
@@ -108,6 +114,17 @@ void add_plain_rows(Rows& rows) {
             [](PlainInputs x) { return attention_output(x[0], x[1], x[2], always, nothing, -0.25); }, of_any_shape(),
             {misuse<ValueError>([] { AttentionOptions options; options.scale = infinity; return attend({ones({2, 2}), ones({2, 2}), ones({2, 2})}, {}, options); }, "the scale must be finite"),
              misuse<ValueError>([] { AttentionOptions options; options.scale = not_a_number; return attend({ones({2, 2}), ones({2, 2}), ones({2, 2})}, {}, options); }, "the scale must be finite")});
+  attending(rows, "attention in blocks",
+            [](Inputs x) { return attend(x, {}, in_blocks()); },
+            [](PlainInputs x) { return attention_output(x[0], x[1], x[2]); }, of_any_shape(),
+            {misuse<ValueError>([] { AttentionOptions options = in_blocks(); options.softcap = 3; return attend({ones({2, 2}), ones({2, 2}), ones({2, 2})}, {}, options); }, "AttentionPath::blocked cannot do a softcap"),
+             misuse<ValueError>([] { Rng rng(1); AttentionOptions options = in_blocks(); options.dropout = 0.5; options.rng = &rng; return attend({ones({2, 2}), ones({2, 2}), ones({2, 2})}, {}, options); }, "AttentionPath::blocked cannot do dropout"),
+             misuse<ShapeError>([] { return attend({ones({2, 3}), ones({4, 3}), ones({4, 3})}, Mask::causal(), in_blocks()); }, "Align::bottom_right")});
+  attending(rows, "attention in blocks, causal from the bottom right",
+            [](Inputs x) { return attend(x, Mask::causal(Align::bottom_right), in_blocks()); },
+            [](PlainInputs x) { const Size before = tokens(x[1]) - tokens(x[0]); return attention_output(x[0], x[1], x[2], [before](Size, Size, Size i, Size j) { return j <= i + before; }); }, of_any_shape(),
+            {misuse<ValueError>([] { AttentionTrace trace; return attention(ones({2, 2}), ones({2, 2}), ones({2, 2}), {}, in_blocks(), &trace); }, "AttentionPath::blocked cannot do a trace"),
+             misuse<DTypeError>([] { return attend({ones({2, 3}), ones({4, 3}), ones({4, 3})}, Mask::bias(ones({2, 4}, float32)), in_blocks()); }, "the mask's bias is float32")});
   attending(rows, "attention with dropout",
             [](Inputs x) { Rng rng(5); AttentionOptions options; options.dropout = 0.3; options.rng = &rng; return attend(x, {}, options); },
             [](PlainInputs x) { return output_with_dropout(x, 0.3, Rng(5).next()); }, of_any_shape(),

@@ -61,6 +61,13 @@ struct Rows {
   using NormaliseBackward = void (*)(Size n, const T* dy, const T* y, const bool* keep, T* dx);
   NormaliseBackward softmax_backward, log_softmax_backward;
 
+  /// More scores of a row whose softmax has begun: s = exp(s - m) with m the largest so far, 0 where hidden. Takes
+  /// `largest` to m and `total` to the sum so far, and gives exp(the largest before - m), by which all that was made
+  /// with the largest before is to be multiplied. keep may be null.
+  T (*online_softmax)(Size n, T* s, const bool* keep, T& largest, double& total);
+  /// s = p = exp(s - shift), dp = p·(dp - delta); both 0 where hidden. keep may be null.
+  void (*attention_slopes)(Size n, T* s, T* dp, const bool* keep, T shift, T delta);
+
   /// See kernels/layer_norm.hpp. gamma and beta may be null. The output is no input.
   void (*layer_norm)(Size n, const T* x, const T* gamma, const T* beta, double epsilon, T* y);
   void (*layer_norm_backward)(Size n, const T* dy, const T* x, const T* gamma, double epsilon, T* dx);

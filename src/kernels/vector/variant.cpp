@@ -7,6 +7,7 @@ Table make_table() {
   set_elementwise(table);
   set_sums(table);
   set_softmax(table);
+  set_attention(table);
   set_layer_norm(table);
   set_optimise(table);
   set_product(table);

@@ -11,6 +11,7 @@ Table make_table();
 void set_elementwise(Table& table);
 void set_sums(Table& table);
 void set_softmax(Table& table);
+void set_attention(Table& table);
 void set_layer_norm(Table& table);
 void set_optimise(Table& table);
 void set_product(Table& table);
