@@ -121,7 +121,9 @@ REGARD_INLINE void store_first(double* to, Size count, const Batch<double>& x) {
 
 REGARD_INLINE Batch<float> load_first(const float* from, Size count) {
   if (count == 1) return _mm_load_ss(from);
-  const __m128 two = _mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(from)));
+  double both;  // moved as one, wherever it lies
+  __builtin_memcpy(&both, from, sizeof both);
+  const __m128 two = _mm_castpd_ps(_mm_set_sd(both));
   return count == 2 ? two : _mm_movelh_ps(two, _mm_load_ss(from + 2));
 }
 REGARD_INLINE Batch<double> load_first(const double* from, Size) {
