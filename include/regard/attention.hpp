@@ -1,9 +1,11 @@
 // Scaled dot-product attention, and the trace that shows each of its steps.
 //
-//   AttentionTrace trace;
-//   const Tensor output = attention(query, key, value, Mask::causal(), {}, &trace);
-//   backward(sum(output));
-//   std::cout << trace.weights << trace.gradients().weights;
+// ```cpp
+// AttentionTrace trace;
+// const Tensor output = attention(query, key, value, Mask::causal(), {}, &trace);
+// backward(sum(output));
+// std::cout << trace.weights << trace.gradients().weights;
+// ```
 #pragma once
 
 #include <functional>

@@ -107,6 +107,7 @@ class EnableGrad {
   bool before_;
 };
 
+/// Whether what this thread computes now is recorded.
 [[nodiscard]] bool grad_enabled();
 /// Graph nodes of this thread that are alive; back to its earlier value when a graph has gone.
 [[nodiscard]] Size live_nodes();
@@ -166,6 +167,7 @@ HookHandle add_hook(const Parameter& p, GradientHook hook);
 using Function = std::function<Tensor(const Tensor&)>;
 using FunctionOfMany = std::function<Tensor(const Tensors&)>;
 
+/// What vjp() gives.
 struct Pullback {
   Tensor output;
   /// dy [output's shape] -> one dx per input. May be called again and again.
@@ -175,6 +177,7 @@ struct Pullback {
 /// The value of f and its vector-Jacobian product: dx_i = J_iᵀ dy.
 [[nodiscard]] Pullback vjp(const FunctionOfMany& f, const Tensors& inputs);
 
+/// What jvp() gives.
 struct Pushforward {
   Tensor output;
   Tensor tangent;
@@ -201,9 +204,11 @@ struct RuleInputs {
 };
 
 /// An operation with a rule of its own:
-///   const CustomOp cube("cube", [](const Tensors& x) { return x[0] * x[0] * x[0]; },
-///                       [](const RuleInputs& at) { return Tensors{at.dy * 3.0 * square(at.inputs[0])}; });
-///   Tensor y = cube({x});
+/// ```cpp
+/// const CustomOp cube("cube", [](const Tensors& x) { return x[0] * x[0] * x[0]; },
+///                     [](const RuleInputs& at) { return Tensors{at.dy * 3.0 * square(at.inputs[0])}; });
+/// Tensor y = cube({x});
+/// ```
 /// `forward` runs with recording off. `rule` returns one Tensor per input, in the inputs' shapes; an undefined
 /// one means no gradient. A rule that breaks this is a GraphError that names the operation and the input.
 class CustomOp {

@@ -1,16 +1,18 @@
 // A training step that is written down once and then run again without building a graph.
 //
-//   CapturedStep step = capture([&](const Tensors& in) {
-//     optimizer.zero_grad();
-//     const Tensor loss = cross_entropy(model(in[0]), in[1]);
-//     backward(loss);
-//     optimizer.step();
-//     return Tensors{loss};
-//   });
-//   for (Size i = 0; i < steps; ++i) {
-//     optimizer.set_learning_rate(rate(i));
-//     std::cout << step.replay({ids(i), targets(i)})[0].item() << "\n";
-//   }
+// ```cpp
+// CapturedStep step = capture([&](const Tensors& in) {
+//   optimizer.zero_grad();
+//   const Tensor loss = cross_entropy(model(in[0]), in[1]);
+//   backward(loss);
+//   optimizer.step();
+//   return Tensors{loss};
+// });
+// for (Size i = 0; i < steps; ++i) {
+//   optimizer.set_learning_rate(rate(i));
+//   std::cout << step.replay(batch(i))[0].item() << "\n";
+// }
+// ```
 #pragma once
 
 #include <functional>
@@ -63,6 +65,7 @@ class CapturedStep {
   std::unique_ptr<State> state_;
 };
 
+/// CapturedStep(step), which see; the first for a step without a mask.
 [[nodiscard]] CapturedStep capture(std::function<Tensors(const Tensors& inputs)> step);
 [[nodiscard]] CapturedStep capture(CapturedStep::Function step);
 

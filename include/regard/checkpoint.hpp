@@ -1,9 +1,10 @@
 // A whole run in one file: what has to be saved so that it goes on as if it had not been interrupted.
 //
-//   Checkpoint run({{"model", model}, {"optimizer", optimizer}, {"batches", rng}});
-//   run.save("run.safetensors", step);
-//   ...
-//   Size step = run.load("run.safetensors");
+// ```cpp
+// Checkpoint run({{"model", model}, {"optimizer", optimizer}, {"batches", rng}});
+// run.save("run.safetensors", step);
+// step = run.load("run.safetensors");  // when the program has been started again
+// ```
 #pragma once
 
 #include <filesystem>
@@ -49,6 +50,7 @@ struct CheckpointPart {
   std::function<void(const NamedTensors&)> load;  ///< takes over what state() gave, or throws
 };
 
+/// The parts of a run that are saved together.
 class Checkpoint {
  public:
   /// ValueError for a name that is empty, has a dot, is "step", or is given twice.

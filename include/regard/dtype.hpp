@@ -31,6 +31,7 @@ constexpr const char* name(DType dtype) {
   return "?";
 }
 
+/// float32 or float64.
 constexpr bool is_float(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 
 /// Bytes of one element.

@@ -1,7 +1,9 @@
 // Gradients against difference quotients, with a report that says what is wrong, where, and by how much.
 //
-//   const GradientReport report = check_gradients([](const Tensors& x) { return softmax(x[0]); }, {scores});
-//   if (!report.ok()) std::cout << to_string(report);
+// ```cpp
+// const GradientReport report = check_gradients([](const Tensors& x) { return softmax(x[0]); }, {scores});
+// if (!report.ok()) std::cout << to_string(report);
+// ```
 //
 // The step is not guessed: twelve decades of steps are tried along each direction, and the difference
 // quotient is taken where it errs least. Nothing is called wrong before that.
@@ -90,6 +92,7 @@ struct GradientFinding {
   std::vector<StepError> curve;  ///< if the steps were swept: along every fast direction, and for what failed
 };
 
+/// All that was checked.
 struct GradientReport {
   std::vector<GradientFinding> findings;
   Coverage coverage = Coverage::fast;

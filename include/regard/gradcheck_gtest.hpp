@@ -1,9 +1,12 @@
 // GoogleTest matchers over check_gradients; needs <gtest/gtest.h>, and is not part of <regard/regard.hpp>.
 //
-//   TEST(MyLayer, HasRightGradients) {
-//     EXPECT_GRADIENTS_OK([](const Tensors& x) { return my_layer(x[0], x[1]); }, (Tensors{x, weight}));
-//     EXPECT_GRADIENTS_OK(model, [&] { return loss(model(x)); });
-//   }
+// <!-- declarations -->
+// ```cpp
+// TEST(MyLayer, HasRightGradients) {
+//   EXPECT_GRADIENTS_OK([](const Tensors& x) { return matmul(x[0], x[1]); }, (Tensors{x, weight}));
+//   EXPECT_GRADIENTS_OK(model, [&] { return loss(model(x)); });
+// }
+// ```
 #pragma once
 
 #include <utility>

@@ -1,8 +1,10 @@
 // Masks: which keys a query may see, and what is added to its scores. A mask says in its name which way round
 // it is (keep or hide), is hidden exactly (never with a large negative number), and prints itself.
 //
-//   const Mask mask = Mask::causal() & Mask::padding(lengths);
-//   std::cout << mask.grid(2, 1, 5, 5);
+// ```cpp
+// const Mask mask = Mask::causal() & Mask::padding(lengths);
+// std::cout << mask.grid(2, 1, 5, 5);
+// ```
 #pragma once
 
 #include <iosfwd>

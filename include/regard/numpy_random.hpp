@@ -1,5 +1,5 @@
-#pragma once
 // NumPy's legacy generator, for examples and tests that follow a script which starts with np.random.seed.
+#pragma once
 
 #include <regard/export.hpp>
 #include <regard/shape.hpp>

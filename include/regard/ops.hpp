@@ -18,6 +18,7 @@ namespace REGARD_API regard {
 
 // ---- elementwise, two inputs ---------------------------------------------------------------------------
 
+/// a + b, a - b and a·b. Gradients dy and dy, dy and -dy, dy·b and dy·a.
 [[nodiscard]] Tensor add(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor subtract(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor multiply(const Tensor& a, const Tensor& b);
@@ -36,6 +37,7 @@ namespace REGARD_API regard {
 
 // ---- elementwise, one input ----------------------------------------------------------------------------
 
+/// -x, x² and e^x. Gradients -dy, 2·dy·x and dy·exp x.
 [[nodiscard]] Tensor negate(const Tensor& x);
 [[nodiscard]] Tensor square(const Tensor& x);
 [[nodiscard]] Tensor exp(const Tensor& x);
@@ -53,9 +55,10 @@ namespace REGARD_API regard {
 [[nodiscard]] Tensor sigmoid(const Tensor& x);
 /// max(x, 0), with gradient 0 at 0.
 [[nodiscard]] Tensor relu(const Tensor& x);
+/// The two forms of gelu().
+enum class Gelu { exact, tanh };
 /// Hendrycks & Gimpel 2016: x·Φ(x) with the normal distribution function Φ (exact), or its tanh form
 /// 0.5·x·(1 + tanh(sqrt(2/π)·(x + 0.044715·x³))).
-enum class Gelu { exact, tanh };
 [[nodiscard]] Tensor gelu(const Tensor& x, Gelu form = Gelu::exact);
 /// log(1 + exp x), without overflow; gradient dy·sigmoid(x).
 [[nodiscard]] Tensor softplus(const Tensor& x);
@@ -96,8 +99,10 @@ inline constexpr Keep keep_axes = Keep::axes;
 // fit are a ShapeError.
 
 [[nodiscard]] Tensor sum(const Tensor& x);  ///< over all axes, to rank 0; 0 when x is empty. Floats and int64
+/// Over the named axes. dx = dy.
 [[nodiscard]] Tensor sum(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
 [[nodiscard]] Tensor mean(const Tensor& x);  ///< NaN when x is empty, as NumPy
+/// Over the named axes. dx = dy / count.
 [[nodiscard]] Tensor mean(const Tensor& x, const Axes& axes, Keep keep = Keep::no);
 /// Mean squared distance from the mean, divided by (count - correction): 0 is NumPy's default, 1 is PyTorch's. NaN
 /// unless count > correction.
@@ -301,15 +306,18 @@ struct Sorted {
 
 // ---- no gradient ---------------------------------------------------------------------------------------
 
+/// Element by element, to booleans. As in IEEE 754 no comparison with NaN is true but not_equal.
 [[nodiscard]] Tensor equal(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor not_equal(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor less(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor less_equal(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor greater(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor greater_equal(const Tensor& a, const Tensor& b);
+/// Of booleans, element by element.
 [[nodiscard]] Tensor logical_and(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor logical_or(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor logical_not(const Tensor& x);
+/// Of each element: is it a finite number, is it none at all?
 [[nodiscard]] Tensor isfinite(const Tensor& x);
 [[nodiscard]] Tensor isnan(const Tensor& x);
 /// Index of the largest along an axis (the first of equals; the first NaN if there is one). int64. ShapeError when
@@ -322,12 +330,14 @@ struct Sorted {
 
 // ---- operators -----------------------------------------------------------------------------------------
 
+/// add, subtract, multiply, divide and negate.
 [[nodiscard]] inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 [[nodiscard]] inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
 [[nodiscard]] inline Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }
 [[nodiscard]] inline Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b); }
 [[nodiscard]] inline Tensor operator-(const Tensor& x) { return negate(x); }
 
+/// With a plain number, which takes the dtype of the Tensor.
 [[nodiscard]] Tensor add(const Tensor& a, double b);
 [[nodiscard]] Tensor multiply(const Tensor& a, double b);
 [[nodiscard]] inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }

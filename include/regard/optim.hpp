@@ -1,13 +1,15 @@
 // Optimisers, learning rates, and what is done to gradients and parameters between steps.
 //
-//   Adam optimizer(parameters(model), options);
-//   for (Size step = 0; step < steps; ++step) {
-//     optimizer.zero_grad();
-//     backward(loss());
-//     clip_gradients_by_norm(optimizer.parameters(), 1.0);
-//     optimizer.set_learning_rate(rate(step));
-//     optimizer.step();
-//   }
+// ```cpp
+// Adam optimizer(parameters(model), options);
+// for (Size step = 0; step < steps; ++step) {
+//   optimizer.zero_grad();
+//   backward(loss());
+//   clip_gradients_by_norm(optimizer.parameters(), 1.0);
+//   optimizer.set_learning_rate(rate(step));
+//   optimizer.step();
+// }
+// ```
 //
 // The updates are PyTorch's, to the last digit that float64 arithmetic lets one promise.
 #pragma once

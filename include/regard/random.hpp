@@ -1,4 +1,3 @@
-#pragma once
 // Random numbers that are a function of (seed, stream, counter) and of nothing else.
 //
 // The generator is Philox4x32-10 (Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3",
@@ -8,6 +7,7 @@
 //
 // Every function uses integer arithmetic and the exactly rounded operations of IEEE 754 only, no library
 // function whose last bit differs between systems: the same seed gives the same bits everywhere.
+#pragma once
 
 #include <regard/export.hpp>
 

@@ -1,6 +1,5 @@
-#pragma once
-
 // All of regard but for <regard/study/...> (training loop, pictures) and <regard/xtensor.hpp> (the bridge).
+#pragma once
 
 #include <regard/attention.hpp>
 #include <regard/autograd.hpp>

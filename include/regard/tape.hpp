@@ -1,8 +1,10 @@
 // A tape: the list of what a thread ran, in order, with who made what.
 //
-//   TapeRecorder tape;
-//   backward(sum(softmax(x)));
-//   for (const Step& step : tape.steps()) std::cout << step.op << ": " << step.seconds << " s\n";
+// ```cpp
+// TapeRecorder tape;
+// backward(sum(softmax(x)));
+// for (const Step& step : tape.steps()) std::cout << step.op << ": " << step.seconds << " s\n";
+// ```
 #pragma once
 
 #include <memory>

@@ -24,6 +24,8 @@ struct TensorImpl;
 struct Access;
 }  // namespace detail
 
+/// Numbers of one dtype in a box of some shape, with what is known of where they came from. A copy is another handle of the
+/// same numbers.
 class Tensor {
  public:
   /// An empty handle; using it in an operation throws. `defined()` tells.
@@ -121,6 +123,7 @@ template <class T>
 template <class T>
 [[nodiscard]] REGARD_API Tensor from_memory(const T* values, const Shape& shape);
 
+/// Filled with 0, with 1, or with `value`; the last two have the shape and dtype of x.
 [[nodiscard]] Tensor zeros(const Shape& shape, DType dtype = float64);
 [[nodiscard]] Tensor ones(const Shape& shape, DType dtype = float64);
 [[nodiscard]] Tensor full(const Shape& shape, double value, DType dtype = float64);

@@ -1,9 +1,10 @@
 // The bridge to xtensor, for those who include it: a Tensor as an xtensor expression and back. The rest of
 // regard does not show xtensor; link regard::xtensor beside regard::regard to have its headers.
 //
-//   const Tensor x = ...;
-//   xt::xarray<double> y = xt::exp(as_xtensor<double>(x)) + 1.0;   // reads x where it lies
-//   const Tensor z = from_xtensor(y * 2.0);
+// ```cpp
+// xt::xarray<double> y = xt::exp(as_xtensor<double>(x)) + 1.0;   // reads x where it lies
+// const Tensor z = from_xtensor(y * 2.0);
+// ```
 #pragma once
 
 #include <cstddef>
@@ -58,22 +59,22 @@ template <class T>
 /// ShapeError above rank 8.
 template <class E>
 [[nodiscard]] Tensor from_xtensor(const xt::xexpression<E>& expression) {
-  using Value = std::decay_t<typename E::value_type>;
+  using Element = std::decay_t<typename E::value_type>;
   constexpr bool kept =
-      std::is_same_v<Value, float> || std::is_same_v<Value, double> || std::is_same_v<Value, bool>;
-  static_assert(kept || std::is_integral_v<Value>, "regard takes xtensor's float, double, bool and integers");
-  using Stored = std::conditional_t<kept, Value, std::int64_t>;
+      std::is_same_v<Element, float> || std::is_same_v<Element, double> || std::is_same_v<Element, bool>;
+  static_assert(kept || std::is_integral_v<Element>, "regard takes xtensor's float, double, bool and integers");
+  using Stored = std::conditional_t<kept, Element, std::int64_t>;
 
-  const xt::xarray<Value, xt::layout_type::row_major> values(expression);
+  const xt::xarray<Element, xt::layout_type::row_major> values(expression);
   const Shape shape(std::vector<Size>(values.shape().begin(), values.shape().end()));
-  if constexpr (std::is_same_v<Value, Stored>) {
+  if constexpr (std::is_same_v<Element, Stored>) {
     return from_memory<Stored>(values.data(), shape);
   } else {
     std::vector<Stored> converted;
     converted.reserve(values.size());
-    for (const Value value : values.storage()) {
-      if constexpr (std::is_unsigned_v<Value> && sizeof(Value) == sizeof(Stored))
-        if (value > static_cast<Value>(std::numeric_limits<Stored>::max()))
+    for (const Element value : values.storage()) {
+      if constexpr (std::is_unsigned_v<Element> && sizeof(Element) == sizeof(Stored))
+        if (value > static_cast<Element>(std::numeric_limits<Stored>::max()))
           throw ValueError("from_xtensor: " + std::to_string(value) + " does not fit int64");
       converted.push_back(static_cast<Stored>(value));
     }

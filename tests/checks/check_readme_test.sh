@@ -67,6 +67,33 @@ int x = 1;
 grep -q '^int f();' "$work/out/README_md_2.cpp" && ! grep -q snippet "$work/out/README_md_2.cpp" || fail declarations
 [ "$(cat "$work/out/README_md_3.cpp")" = "$(printf '#line 16 "README.md"\nint main() {\n}')" ] || fail "program: $(cat "$work/out/README_md_3.cpp")"
 
+# In a header only comments are looked at; the header is included, and the names its examples go by.
+mkdir -p "$work/tree/include/regard/study"
+printf '%b' "$(fence '// Of\n//\n// ~~~cpp\n// int x = 1;\n//\n// ++x;\n// ~~~\n#pragma once\n"~~~cpp"\n\
+  /// <!-- declarations -->\n  /// ~~~cpp\n  /// int f();\n  /// ~~~\n')" >"$work/tree/include/regard/study/one.hpp"
+"$check" extract "$work/out_of_header"
+[ "$(cd "$work/out_of_header" && echo include*)" = 'include_regard_study_one_hpp_1.cpp include_regard_study_one_hpp_2.cpp' ] ||
+  fail "files: $(ls "$work/out_of_header")"
+expected='#include <regard/regard.hpp>
+#include <regard/study/one.hpp>
+#include "header_examples.hpp"
+using namespace example;
+using namespace regard::study;
+using namespace regard;
+void snippet() {
+#line 4 "include/regard/study/one.hpp"
+int x = 1;
+
+++x;
+}'
+[ "$(cat "$work/out_of_header/include_regard_study_one_hpp_1.cpp")" = "$expected" ] ||
+  fail "in a header: $(cat "$work/out_of_header/include_regard_study_one_hpp_1.cpp")"
+grep -q '^int f();' "$work/out_of_header/include_regard_study_one_hpp_2.cpp" || fail "declarations in a header"
+printf '%b' "$(fence '// ~~~cpp\n// int x = 1;\n#pragma once\n')" >"$work/tree/include/regard/study/one.hpp"
+output=$("$check" extract "$work/out_of_header" 2>&1) && fail "a block that a header does not close: $output"
+grep -qF 'one.hpp:2: the block is not closed' <<<"$output" || fail "a block that a header does not close: $output"
+rm -r "$work/tree/include"
+
 touch -t 202001010000 "$work/out/README_md_1.cpp"
 document "$(fence "text\n~~~cpp\n#include <vector>\nint x = 1;\n~~~\nmore\n<!-- continues -->\n~~~cpp\n++x;\n~~~\n")"
 "$check" extract "$work/out"

@@ -51,7 +51,7 @@ with_commands c++ ninja pkg-config
 expect 0 'everything is there'
 expect_no_call
 expect 0 'install -y --no-install-recommends libgtest-dev libgmock-dev noninteractive' test
-expect 0 'libgmock-dev chromium' ci
+expect 0 'libgmock-dev chromium doxygen' ci
 
 debian libopenblas-dev
 expect 0 'update'

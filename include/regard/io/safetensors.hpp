@@ -6,8 +6,10 @@
 // changed nothing. A file is written beside its target and renamed over it, so that there is always the old
 // one or the whole new one.
 //
-//   save("model.safetensors", named_parameters(model));
-//   load("model.safetensors", named_parameters(model));
+// ```cpp
+// save("model.safetensors", named_parameters(model));
+// load("model.safetensors", named_parameters(model));
+// ```
 #pragma once
 
 #include <filesystem>
@@ -30,6 +32,7 @@ void save(const std::filesystem::path& path, const NamedTensors& tensors, const 
 void save(const std::filesystem::path& path, const NamedParameters& parameters,
           const Metadata& metadata = {});
 
+/// What a file holds.
 struct SavedTensors {
   NamedTensors tensors;  ///< in the order of their places in the file
   Metadata metadata;
@@ -43,6 +46,7 @@ enum class Strict {
   no,   ///< what both have is loaded
 };
 
+/// What did not match, where Strict::no lets that be.
 struct LoadReport {
   std::vector<std::string> missing;     ///< parameters that the file does not have
   std::vector<std::string> unexpected;  ///< tensors of the file that are no parameter

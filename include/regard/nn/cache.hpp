@@ -1,8 +1,10 @@
 // Keys and values of the tokens that were decoded so far.
 //
-//   nn::KeyValueCache cache;
-//   Tensor y = attention.step(prompt, cache);            // all tokens of the prompt at once
-//   for (...) y = attention.step(next_token, cache);     // then one at a time
+// ```cpp
+// nn::KeyValueCache cache;
+// Tensor y = layer.step(prompt, cache);                          // all tokens of the prompt at once
+// for (int i = 0; i < 10; ++i) y = layer.step(next(y), cache);   // then one at a time
+// ```
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Dropout as a module, with a stream of random numbers of its own.
 #pragma once
 
 #include <regard/export.hpp>

@@ -1,3 +1,4 @@
+// A table of rows that are looked up by their index.
 #pragma once
 
 #include <optional>

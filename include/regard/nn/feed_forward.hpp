@@ -1,3 +1,4 @@
+// The network after attention: out, an activation, and back.
 #pragma once
 
 #include <optional>

@@ -1,3 +1,4 @@
+// Normalisation along the last axis.
 #pragma once
 
 #include <regard/export.hpp>

@@ -1,3 +1,4 @@
+// x·W + b.
 #pragma once
 
 #include <regard/export.hpp>

@@ -2,20 +2,23 @@
 //
 // A module is a plain struct with an operator() and one member function that names what it is made of:
 //
-//   struct Perceptron {
-//     explicit Perceptron(Rng& rng) : hidden(2, 8, rng), output(8, 1, rng) {}
-//     Perceptron(Cloning& c, const Perceptron& from)  // for clone()
-//         : hidden(c(from.hidden)), output(c(from.output)) {}
+// <!-- declarations -->
+// ```cpp
+// struct Perceptron {
+//   explicit Perceptron(Rng& rng) : hidden(2, 8, rng), output(8, 1, rng) {}
+//   Perceptron(Cloning& c, const Perceptron& from)  // for clone()
+//       : hidden(c(from.hidden)), output(c(from.output)) {}
 //
-//     Tensor operator()(const Tensor& x) const { return output(tanh(hidden(x))); }
-//     template <class F>
-//     void visit(F&& f) {
-//       f("hidden", hidden);
-//       f("output", output);
-//     }
+//   Tensor operator()(const Tensor& x) const { return output(tanh(hidden(x))); }
+//   template <class F>
+//   void visit(F&& f) {
+//     f("hidden", hidden);
+//     f("output", output);
+//   }
 //
-//     nn::Linear hidden, output;
-//   };
+//   nn::Linear hidden, output;
+// };
+// ```
 //
 // `const Within here(*this);` at the head of operator() lets whoever watches tell whose computation it is.
 //
@@ -181,6 +184,7 @@ template <class Module>
   return count;
 }
 
+/// No Parameter has a gradient afterwards.
 template <class Module>
 void zero_grad(const Module& module) {
   for (Parameter& parameter : parameters(module)) parameter.zero_grad();
@@ -200,6 +204,7 @@ void unfreeze(const Module& module, const std::string& pattern = "*") {
 
 // ---- modes and random state ----------------------------------------------------------------------------
 
+/// Of the module and all that are in it.
 template <class Module>
 void set_mode(Module& module, Mode mode) {
   detail::for_each_leaf<Mode>("", module, [mode](const std::string&, Mode& its) { its = mode; });

@@ -1,3 +1,4 @@
+// Normalisation by the root mean square.
 #pragma once
 
 #include <regard/export.hpp>

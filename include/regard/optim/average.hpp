@@ -22,6 +22,7 @@ struct AverageOptions {
   double decay = 0.999;  ///< in [0, 1); `equal` has none
 };
 
+/// Running averages of parameters over the steps, beside the parameters, to be used in their place.
 class AveragedParameters {
  public:
   /// Each once; frozen ones too. ValueError for a decay out of range.
@@ -33,7 +34,14 @@ class AveragedParameters {
   void update();
 
   /// While what it gives lives, the parameters hold their averages:
-  ///   { const auto averages = averaged.use(); evaluate ... }
+  /// ```cpp
+  /// AveragedParameters averaged(parameters(model));
+  /// averaged.update();  // after each step
+  /// {
+  ///   const auto averages = averaged.use();
+  ///   std::cout << loss(model(x));
+  /// }
+  /// ```
   /// GraphError before the first update, or when they are in use already.
   [[nodiscard]] std::shared_ptr<void> use();
 

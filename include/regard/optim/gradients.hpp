@@ -34,9 +34,14 @@ double clip_gradients_by_value(const std::vector<Parameter>& parameters, double 
 /// A batch that is too large for one backward, worked off in parts. The loss of the whole is the mean over
 /// all its tokens; since parts hold different numbers of them, it is not the mean of the parts' means.
 ///
-///   GradientSum batch(optimizer.parameters());
-///   for (const Part& part : parts) batch.add(cross_entropy(model(part.ids), part.targets, summed),
-///   part.tokens); const double loss = batch.finish();  // gradients are those of the mean now: clip, step
+/// ```cpp
+/// GradientSum sum(optimizer.parameters());
+/// CrossEntropyOptions summed;
+/// summed.reduction = Reduction::sum;
+/// for (const Tensors& part : batches)  // inputs and targets
+///   sum.add(cross_entropy(model(part[0]), part[1], summed), part[1].numel());
+/// const double mean = sum.finish();  // the gradients are those of the mean now: clip, step
+/// ```
 class GradientSum {
  public:
   /// ValueError for an empty handle.

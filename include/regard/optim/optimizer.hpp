@@ -51,6 +51,7 @@ class Optimizer {
   void load_state(const NamedTensors& state);
 
  protected:
+  /// What is kept of one parameter from step to step.
   struct Slot {
     Size steps = 0;
     Tensor moments[3];  ///< in the parameter's shape; undefined before the first step, or where not used

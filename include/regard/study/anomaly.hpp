@@ -1,9 +1,10 @@
 // Anomaly mode: the operation and the module in which the first NaN or infinity arose, forward or backward.
 //
-//   const study::AnomalyMode anomaly(model);
-//   backward(loss(model(x)));
-//   // AnomalyError: anomaly: NaN arose in log, in encoder.0.attention, forward: 2 of 12 elements of the
-//   result ...
+// ```cpp
+// const study::AnomalyMode anomaly(model);
+// backward(loss(model(x)));
+// // AnomalyError: anomaly: NaN arose in log, in encoder.0.attention, forward: 2 of 12 elements ...
+// ```
 #pragma once
 
 #include <memory>
@@ -57,6 +58,7 @@ struct Anomaly {
 /// One paragraph for people.
 [[nodiscard]] std::string to_string(const Anomaly& anomaly);
 
+/// Thrown where an anomaly arose.
 struct AnomalyError : Error {
   explicit AnomalyError(Anomaly found) : Error(to_string(found)), anomaly(std::move(found)) {}
   Anomaly anomaly;

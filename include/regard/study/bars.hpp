@@ -20,6 +20,7 @@ struct BarsOptions {
   std::string title;
   std::string value;                ///< what the length of a bar means, below the axis
   std::vector<std::string> series;  ///< names, where a group has several values
+  /// Across all bars, at a value.
   struct Line {
     double value;
     std::string label;

@@ -1,7 +1,10 @@
 // The doctor: why a Parameter gets no gradient, a gradient of 0, or one that is no number.
 //
-//   const study::Diagnosis diagnosis = study::diagnose(model, [&] { return cross_entropy(model(x), targets);
-//   }); std::cout << diagnosis;         // a table, a line for each Parameter EXPECT_TRUE(diagnosis.ok());
+// ```cpp
+// const Diagnosis diagnosis = diagnose(model, [&] { return cross_entropy(model(x), targets); });
+// std::cout << diagnosis;              // a table, a line for each Parameter
+// const bool healthy = diagnosis.ok();
+// ```
 #pragma once
 
 #include <functional>
@@ -47,6 +50,7 @@ enum class Reason {
   unknown,         ///< none of these
 };
 
+/// Of one Parameter: what its gradient is like, and why.
 struct ParameterHealth {
   std::string parameter;  ///< its path
   Shape shape;
@@ -65,6 +69,7 @@ struct ParameterHealth {
   }
 };
 
+/// What was found, in the order of the parameters.
 struct Diagnosis {
   std::vector<ParameterHealth> parameters;
 

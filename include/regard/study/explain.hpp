@@ -1,8 +1,10 @@
 // One row of one attention, taken apart: why its scores are pushed as they are.
 //
-//   AttentionTrace trace;
-//   backward(loss_of(attention(q, k, v, Mask::causal(), {}, &trace)));
-//   std::cout << explanation_text(explain(trace, row));
+// ```cpp
+// AttentionTrace trace;
+// backward(loss(attention(q, k, v, Mask::causal(), {}, &trace)));
+// std::cout << explanation_text(explain(trace));  // its first row; ExplainOptions name another
+// ```
 #pragma once
 
 #include <cstddef>

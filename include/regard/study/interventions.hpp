@@ -1,12 +1,14 @@
 // What passes the probes of a model, kept with its gradients, and what can be put in its place:
 //
-//   study::ActivationCache cache(model, "*.weights");
-//   backward(loss(model(x)));
-//   cache.value("blocks.0.attention.weights"), cache.gradient("blocks.0.attention.weights");
+// ```cpp
+// study::ActivationCache cache(model, "*.weights");
+// backward(loss(model(x)));
+// cache.value("blocks.0.attention.weights"), cache.gradient("blocks.0.attention.weights");
 //
-//   const std::string first = "blocks.0.attention.head_outputs";
-//   const Attachment without = attach(model, first, study::zero_ablation({0, 2}));
-//   const Attachment frozen = attach(model, "*.weights", study::clamp_to(cache.values()));
+// const std::string first = "blocks.0.attention.head_outputs";
+// const Attachment without = attach(model, first, study::zero_ablation({0, 2}));
+// const Attachment frozen = attach(model, "*.weights", study::clamp_to(cache.values()));
+// ```
 #pragma once
 
 #include <functional>

@@ -1,9 +1,11 @@
 // Which outputs of a model depend on which inputs: found by changing one position at a time, and by
 // gradients.
 //
-//   const LeakReport report = audit_leak([&](const Tensor& x) { return layer(x, Mask::causal()); }, x);
-//   std::cout << report;                  // a grid, a row for each output
-//   EXPECT_TRUE(report.leaks().empty());  // nothing depends on what comes after it
+// ```cpp
+// const LeakReport report = audit_leak([&](const Tensor& x) { return layer(x, Mask::causal()); }, x);
+// std::cout << report;                              // a grid, a row for each output
+// const bool causal = report.leaks().empty();       // nothing depends on what comes after it
+// ```
 #pragma once
 
 #include <cstdint>

@@ -19,6 +19,7 @@ enum class MatrixScale { weight, signed_value };
 /// Which of its two panels an arrow points at.
 enum class ArrowTo { this_panel, panel_before };
 
+/// One matrix with its title and labels.
 struct MatrixPanel {
   std::string title;                 ///< above, e.g. "Q = X·W_Q"
   std::vector<std::string> rows;     ///< a label each; all may be empty texts

@@ -24,12 +24,14 @@ struct ProgressOptions {
 /// lines at intervals. It writes nothing to standard output unless told to, and hides no cursor, so a run
 /// that is killed leaves the terminal as it was.
 ///
-///     Progress progress(600);
-///     for (int step = 1; step <= 600; ++step) {
-///       ...
-///       progress.update(step, "loss 0.123", {row_1, row_2});
-///     }
-///     progress.finish();
+/// ```cpp
+/// Progress progress(600);
+/// for (int step = 1; step <= 600; ++step) {
+///   const double loss = train_step();
+///   progress.update(step, "loss " + std::to_string(loss));
+/// }
+/// progress.finish();
+/// ```
 class Progress {
  public:
   explicit Progress(std::int64_t total, ProgressOptions options = {});

@@ -1,6 +1,8 @@
 // What a model is made of, module by module: numbers to learn, memory, and work per token.
 //
-//   std::cout << summary(model, ids.numel(), [&] { return model(ids); });
+// ```cpp
+// std::cout << summary(model, ids.numel(), [&] { return model(ids); });
+// ```
 #pragma once
 
 #include <functional>
@@ -28,6 +30,7 @@ struct ModuleSummary {
   double flops_per_token = 0;
 };
 
+/// A model, and all that is in it.
 struct Summary {
   std::vector<ModuleSummary> modules;  ///< from the model inwards, each before what is in it
   Size tokens = 0;                     ///< of the pass that was watched; 0: there was none

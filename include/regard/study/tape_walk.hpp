@@ -1,11 +1,13 @@
 // A computation, walked one operation at a time, forward and back: what was computed, and how each gradient
 // came about.
 //
-//   TapeRecorder tape(TapeKeep::values);
-//   backward(sum(softmax(matmul(q, transpose(k)))));
-//   TapeWalk walk(tape);
-//   walk.name("q", q);
-//   while (walk.step()) std::cout << walk.here().sentence << "\n";
+// ```cpp
+// TapeRecorder tape(TapeKeep::values);
+// backward(sum(softmax(matmul(q, transpose(k)))));
+// TapeWalk walk(tape);
+// walk.name("q", q);
+// while (walk.step()) std::cout << walk.here().sentence << "\n";
+// ```
 #pragma once
 
 #include <cstddef>
@@ -106,6 +108,7 @@ class TapeWalk {
   std::size_t place_ = 0;
 };
 
+/// What obey() answers.
 struct WalkReply {
   std::string text;
   bool quit = false;

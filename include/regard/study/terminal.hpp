@@ -34,6 +34,7 @@ int display_width(std::string_view text);
 /// kept, so colours that were switched on are switched off.
 std::string fit_width(std::string_view text, int columns);
 
+/// How to draw on a terminal.
 struct TerminalPicture {
   TerminalColors colors = TerminalColors::none;
   int width = 80;       ///< columns there are; longer rows go on in a further block of lines
