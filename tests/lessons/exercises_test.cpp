@@ -152,6 +152,17 @@ TEST(MatmulVjp, OtherOrdersAreNamed) {
                "[", "wrong order");
 }
 
+TEST(MatmulVjp, ThePartThatIsRightIsNamed) {
+  expect_wrong(matmul_with([](const Tensor&, const Tensor& b, const Tensor& dy) {
+                 return Tensors{matmul(dy, transpose(b)), matmul(b, dy)};
+               }),
+               "b", "da is right, db is not");
+  expect_wrong(matmul_with([](const Tensor& a, const Tensor&, const Tensor& dy) {
+                 return Tensors{matmul(a, dy), matmul(transpose(a), dy)};
+               }),
+               "a", "db is right, da is not");
+}
+
 TEST(MatmulVjp, WhatHoldsForMatricesOnlyFailsOnABatch) {
   const Mark mark = matmul_with([](const Tensor& a, const Tensor& b, const Tensor& dy) {
     return Tensors{matmul(dy, transpose(b, 0, 1)), matmul(transpose(a, 0, 1), dy)};

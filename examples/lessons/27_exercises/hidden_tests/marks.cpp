@@ -175,6 +175,12 @@ Mark matmul_vjp_mark(const Answers& answers) {
     };
   };
   const Tensor da = matmul(dy, transpose(b)), db = matmul(transpose(a), dy);
+  const auto right_are = [&](bool first, bool second) {
+    return [&answers, a, b, dy, da, db, first, second] {
+      const Tensors got = answers.matmul_vjp(a, b, dy);
+      return same(got.at(0), da) == first && same(got.at(1), db) == second;
+    };
+  };
   return judge("matmul_vjp",
                {{{"square, 3 x 3", "vuông, 3 x 3"}, on(drawn({3, 3}, 4), drawn({3, 3}, 5))},
                 {{"[2, 3] x [3, 4]", "[2, 3] x [3, 4]"}, on(drawn({2, 3}, 6), drawn({3, 4}, 7))},
@@ -195,7 +201,9 @@ Mark matmul_vjp_mark(const Answers& answers) {
                  gives(db, da)},
                 {{"The factors are in the wrong order: a product of matrices cannot be turned round.",
                   "Thừa số sai thứ tự: tích ma trận không giao hoán."},
-                 gives(matmul(transpose(b), dy), matmul(dy, transpose(a)))}});
+                 gives(matmul(transpose(b), dy), matmul(dy, transpose(a)))},
+                {{"da is right, db is not.", "da đúng, db thì chưa."}, right_are(true, false)},
+                {{"db is right, da is not.", "db đúng, da thì chưa."}, right_are(false, true)}});
 }
 
 // ---- 3 -------------------------------------------------------------------------------------------------
