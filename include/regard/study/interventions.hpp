@@ -32,7 +32,7 @@ class ActivationCache {
   /// ValueError that lists the paths when the pattern (see matches()) means no probe.
   template <class Module>
   explicit ActivationCache(const Module& model, const std::string& pattern = "*")
-      : ActivationCache(detail::all_probes(model), pattern) {}
+      : ActivationCache(regard::detail::all_probes(model), pattern) {}
 
   /// By path, in the order in which they first passed. What is attached later to the same probe changes the
   /// value behind this one.
