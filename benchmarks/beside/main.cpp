@@ -5,15 +5,16 @@
 //   hold WORK DTYPE THREADS      ready, without having run it
 //   peak                         bytes by which the process has to grow to run it once
 //
+//   benchmark_beside --profile WORK [DTYPE]   what its operations cost, over half a second
 //   benchmark_beside --list      names of all works
-#include <sys/resource.h>
-
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 
 #include <regard/blas.hpp>
+#include <regard/study/profiler.hpp>
 
 #include "beside/work.hpp"
 
@@ -35,10 +36,30 @@ int calls_of(const beside::Work& work) {
   return static_cast<int>(0.04 / (seconds(work, 100) + 1e-9)) + 1;
 }
 
-double most_memory() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
+/// Of the process, as Linux tells it, in bytes: VmRSS, or VmHWM, the most there was.
+double memory(const std::string& which) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind(which + ":", 0) == 0) return 1024 * std::stod(line.substr(which.size() + 1));
+  throw std::runtime_error("this system does not tell how much memory a process has");
+}
+
+beside::Work prepared(const beside::Works& works, const std::string& name, const std::string& dtype) {
+  const auto found = works.find(name);
+  if (found == works.end()) throw std::invalid_argument("there is no work " + name);
+  return found->second(regard::parse_dtype(dtype));
+}
+
+int print_profile(const beside::Works& works, const std::string& name, const std::string& dtype) {
+  regard::set_blas_threads(1);
+  const beside::Work work = prepared(works, name, dtype);
+  for (int i = 0; i < 3; ++i) work.run();
+  const regard::study::Profiler profiler;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(500);
+  do work.run();
+  while (Clock::now() < end);
+  std::cout << regard::study::to_string(profiler.ledger(), "en", 12);
+  return 0;
 }
 
 }  // namespace
@@ -51,6 +72,12 @@ int main(int count, char** arguments) {
     for (const auto& [name, prepare] : works) std::cout << name << "\n";
     return 0;
   }
+  if (count > 2 && std::string(arguments[1]) == "--profile") try {
+      return print_profile(works, arguments[2], count > 3 ? arguments[3] : "float32");
+    } catch (const std::exception& error) {
+      std::cerr << "benchmark_beside: " << error.what() << "\n";
+      return 2;
+    }
   beside::Work work;
   int calls = 1;
   for (std::string line; std::getline(std::cin, line);) {
@@ -60,11 +87,9 @@ int main(int count, char** arguments) {
     words >> command >> name >> dtype >> threads;
     try {
       if (command == "prepare" || command == "hold") {
-        const auto found = works.find(name);
-        if (found == works.end()) throw std::invalid_argument("there is no work " + name);
         regard::set_blas_threads(threads);
         work = {};
-        work = found->second(regard::parse_dtype(dtype));
+        work = prepared(works, name, dtype);
         if (command == "prepare") {
           for (int i = 0; i < 3; ++i) work.run();
           calls = calls_of(work);
@@ -73,9 +98,10 @@ int main(int count, char** arguments) {
       } else if (command == "round") {
         std::cout << seconds(work, calls) / work.units << std::endl;
       } else if (command == "peak") {
-        const double before = most_memory();
+        std::ofstream("/proc/self/clear_refs") << 5;  // the most starts afresh
+        const double before = memory("VmRSS");
         work.run();
-        std::cout << most_memory() - before << std::endl;
+        std::cout << memory("VmHWM") - before << std::endl;
       } else {
         throw std::invalid_argument("there is no command " + line);
       }

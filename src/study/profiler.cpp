@@ -214,8 +214,8 @@ class Profiler::Clerk : public regard::detail::Observer {
     cost.calls = 1;
     cost.seconds = seconds_between(start_, now);
     cost.bytes = bytes(run);
-    if (run.input_count > 0 && run.inputs[0].defined())
-      cost.flops = flops(run.name, run.inputs[0].shape(), run.outputs[0].shape());
+    cost.flops = flops(
+        run.name, [&](int i) -> const Shape& { return run.inputs[i].shape(); }, run.outputs[0].shape());
     add(found->second, cost);
     end_ = Clock::now();  // the books are nobody's cost
   }

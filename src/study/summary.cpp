@@ -30,7 +30,9 @@ void for_each_around(std::string path, const F& f) {
 
 double flops_of(const Step& step) {
   return step.kind == StepKind::kernel && !step.inputs.empty()
-             ? flops(step.op, step.inputs[0].shape, step.outputs[0].shape)
+             ? flops(
+                   step.op, [&](std::size_t i) -> const Shape& { return step.inputs[i].shape; },
+                   step.outputs[0].shape)
              : 0;
 }
 

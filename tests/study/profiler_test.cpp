@@ -69,6 +69,17 @@ TEST(Profiler, CountsTheWorkOfProductsWhicheverIsTransposed) {
   EXPECT_EQ(products, 3 * 2. * 2 * 7 * 6 * (4 + 5));
 }
 
+TEST(Profiler, CountsTheWorkOfAttentionInBlocks) {
+  Rng rng(6);
+  const Tensor q = variable(normal({1, 2, 2048, 4}, rng)), k = variable(normal({1, 2, 2048, 4}, rng)),
+               v = variable(normal({1, 2, 2048, 3}, rng));
+  const CostLedger ledger = ledger_of([&] { backward(sum(attention(q, k, v, Mask::causal()))); });
+  const double pairs = 2. * 2048 * 2048;
+  EXPECT_EQ(cost_of(ledger, "blocked_attention").flops, 2 * pairs * (4 + 3));
+  EXPECT_EQ(cost_of(ledger, "blocked_attention_backward", Phase::backward).flops,
+            2 * pairs * (3 * 4 + 2 * 3));
+}
+
 TEST(Profiler, CountsBytesOnce) {
   Rng rng(3);
   const Tensor x = normal({8, 4}, rng, 0, 1, float32), bias = normal({4}, rng, 0, 1, float32);
