@@ -175,10 +175,10 @@ Mark matmul_vjp_mark(const Answers& answers) {
     };
   };
   const Tensor da = matmul(dy, transpose(b)), db = matmul(transpose(a), dy);
-  const auto right_are = [&](bool first, bool second) {
-    return [&answers, a, b, dy, da, db, first, second] {
-      const Tensors got = answers.matmul_vjp(a, b, dy);
-      return same(got.at(0), da) == first && same(got.at(1), db) == second;
+  const auto only_right = [&](std::size_t one) {
+    return [&answers, a, b, dy, da, db, one] {
+      const Tensors got = answers.matmul_vjp(a, b, dy), right = {da, db};
+      return same(got.at(one), right[one]) && !same(got.at(1 - one), right[1 - one]);
     };
   };
   return judge("matmul_vjp",
@@ -202,8 +202,8 @@ Mark matmul_vjp_mark(const Answers& answers) {
                 {{"The factors are in the wrong order: a product of matrices cannot be turned round.",
                   "Thừa số sai thứ tự: tích ma trận không giao hoán."},
                  gives(matmul(transpose(b), dy), matmul(dy, transpose(a)))},
-                {{"da is right, db is not.", "da đúng, db thì chưa."}, right_are(true, false)},
-                {{"db is right, da is not.", "db đúng, da thì chưa."}, right_are(false, true)}});
+                {{"da is right, db is not.", "da đúng, db thì chưa."}, only_right(0)},
+                {{"db is right, da is not.", "db đúng, da thì chưa."}, only_right(1)}});
 }
 
 // ---- 3 -------------------------------------------------------------------------------------------------
