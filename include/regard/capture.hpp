@@ -30,6 +30,8 @@ namespace REGARD_API regard {
 /// ids that are checked, random numbers of dropout, gradients handed to Parameters, clipping, the optimiser.
 /// From the third on that list is run. Nothing is taken from the heap then.
 ///
+/// The step gets its inputs row-major, whatever their layout.
+///
 /// What may change from call to call: the numbers of the inputs and of the mask's tensors; Parameters that
 /// are loaded or assigned, gradients that are set, learning rates and optimiser states, all between two
 /// calls. What the step uses besides its inputs (model, optimiser, generators, constants) must stay where it

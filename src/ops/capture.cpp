@@ -53,7 +53,9 @@ Tensors detached(const Tensors& outputs) {
 
 void CapturedStep::State::run_as_written(const Tensor* inputs, std::size_t count, const Mask& given) {
   stale.first = detail::next_serial();
-  outputs = detached(step(Tensors(inputs, inputs + count), given));
+  Tensors row_major;
+  for (std::size_t i = 0; i < count; ++i) row_major.push_back(inputs[i].contiguous());
+  outputs = detached(step(row_major, given));
   stale.end = detail::next_serial();
   stage = Stage::warm;
 }

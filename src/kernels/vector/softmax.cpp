@@ -51,8 +51,10 @@ REGARD_INLINE void softmax_of(Size n, const T* x, Kept kept, T* y) {
   const T total = exponentials(n, x, kept, y, shift);
   if (!std::is_same_v<Kept, KeepAll> && total == 0) return;  // nothing kept, or nothing but -inf
   const Batch<T> share(1 / total);
-  map(
-      n, y, y, [=](const Batch<T>& v) __attribute__((always_inline)) { return v * share; });
+  for_each_vector<T>(
+      n, [=](Size i, auto count) __attribute__((always_inline)) {
+        store(y + i, count, kept(load(y + i, count) * share, T{0}, i, count));
+      });
 }
 
 template <class T, class Kept>
