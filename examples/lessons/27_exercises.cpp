@@ -8,6 +8,7 @@
 #include <regard/regard.hpp>
 
 #include "lessons/27_exercises/hidden_tests/marks.hpp"
+#include "lessons/27_exercises/hidden_tests/picture.hpp"
 #include "lessons/common/lesson.hpp"
 
 using namespace exercises;
@@ -89,6 +90,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"yours", "reference", "mistaken"}))
       ->capture_default_str();
   return lesson.run([&] {
-    report(lesson, mark(answers == "reference" ? reference() : answers == "mistaken" ? mistaken() : yours()));
+    const Answers whose = answers == "reference" ? reference() : answers == "mistaken" ? mistaken() : yours();
+    report(lesson, mark(whose));
+    lesson.picture("beside", picture(lesson, whose));
   });
 }
