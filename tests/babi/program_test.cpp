@@ -19,6 +19,7 @@
 
 #include "babi/synthetic.hpp"
 #include "study/temporary_folder.hpp"
+#include "support/program.hpp"
 
 namespace babi {
 namespace {
@@ -26,26 +27,10 @@ namespace {
 using nlohmann::json;
 using regard::study::TemporaryFolder;
 
-struct Outcome {
-  int exit_code;
-  std::string out;  // standard output
-  std::string err;  // standard error
-};
+using regard::test::Outcome;
+using regard::test::text_of;
 
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-Outcome run(const std::string& arguments) {
-  const TemporaryFolder folder;
-  const std::string command = std::string(TRAIN_BABI) + " " + arguments + " >" + (folder / "out").string() +
-                              " 2>" + (folder / "err").string() + " </dev/null";
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(folder / "out"), text_of(folder / "err")};
-}
+Outcome run(const std::string& arguments) { return regard::test::run_program(std::string(TRAIN_BABI) + " " + arguments); }
 
 void expect_failure(int exit_code, const std::string& arguments, const std::string& fragment) {
   const Outcome got = run(arguments);

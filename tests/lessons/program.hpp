@@ -3,39 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "study/temporary_folder.hpp"
+#include "support/program.hpp"
 
 namespace regard::test {
 
-struct Outcome {
-  int exit_code;
-  std::string out, err;  // standard output and error
-};
-
-inline std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 /// LESSONS: the folder of the programs.
 inline Outcome run(const std::string& lesson, const std::string& arguments = "") {
-  const study::TemporaryFolder folder;
-  const std::string command = std::string(LESSONS) + "/" + lesson + " " + arguments + " >" +
-                              (folder / "out").string() + " 2>" + (folder / "err").string() + " </dev/null";
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(folder / "out"), text_of(folder / "err")};
+  return run_program(std::string(LESSONS) + "/" + lesson + " " + arguments);
 }
 
 /// What a lesson writes besides its pictures; it must succeed.

@@ -1,39 +1,24 @@
 // tape_walk and explain as programs: what they say, their exit codes, their files.
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 
 #include "study/temporary_folder.hpp"
+#include "support/program.hpp"
 
 namespace walk {
 namespace {
 
 using regard::study::TemporaryFolder;
 
-struct Outcome {
-  int exit_code;
-  std::string out, err;
-};
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using regard::test::Outcome;
+using regard::test::text_of;
 
 Outcome run(const std::string& program, const std::string& arguments, const std::string& input = "") {
-  const TemporaryFolder folder;
-  std::ofstream(folder / "in") << input;
-  const std::string command = program + " " + arguments + " >" + (folder / "out").string() + " 2>" +
-                              (folder / "err").string() + " <" + (folder / "in").string();
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(folder / "out"), text_of(folder / "err")};
+  return regard::test::run_program(program + " " + arguments, input);
 }
 
 bool has(const std::string& text, const std::string& part) {
