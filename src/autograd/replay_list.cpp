@@ -90,7 +90,7 @@ void ReplayList::before(const Run& run) {
 void ReplayList::add_constant(Storage& storage, const Run& run) {
   const auto is_it = [&](const Tensor& output) { return impl(output).storage.get() == &storage; };
   const bool is_changed = std::any_of(run.outputs, run.outputs + run.output_count, is_it);
-  if (!storage.used_before && !is_changed) return;
+  if (storage.bytes == 0 || (!storage.used_before && !is_changed)) return;
   auto* const first = static_cast<unsigned char*>(storage.data());
   std::vector<unsigned char> saved(first, first + storage.bytes);
   add_host([first, saved = std::move(saved)] { std::memcpy(first, saved.data(), saved.size()); });

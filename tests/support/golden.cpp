@@ -1,6 +1,7 @@
 #include "support/golden.hpp"
 
 #include <fstream>
+#include <map>
 #include <stdexcept>
 #include <vector>
 
@@ -20,14 +21,17 @@ std::string golden_path(const std::string& name) {
   return REGARD_GOLDEN_FOLDER "/" + name;
 }
 
-nlohmann::json golden(const std::string& name) {
+const nlohmann::json& golden(const std::string& name) {
+  static std::map<std::string, nlohmann::json> read;
+  const auto found = read.find(name);
+  if (found != read.end()) return found->second;
   std::ifstream file(golden_path(name));
   if (!file) throw std::runtime_error("cannot read tests/golden/" + name);
-  return nlohmann::json::parse(file);
+  return read[name] = nlohmann::json::parse(file);
 }
 
 Tensor course_numbers(const std::string& path) {
-  static const nlohmann::json numbers = golden("course_numbers.json");
+  static const nlohmann::json& numbers = golden("course_numbers.json");
   const nlohmann::json& found = numbers.at(nlohmann::json::json_pointer("/" + path));
   Shape shape;
   for (const nlohmann::json* list = &found; list->is_array(); list = &list->front())
