@@ -21,7 +21,7 @@ std::string golden_path(const std::string& name) {
   return REGARD_GOLDEN_FOLDER "/" + name;
 }
 
-const nlohmann::json& golden(const std::string& name) {
+const nlohmann::json& golden(std::string name) {
   static std::map<std::string, nlohmann::json> read;
   const auto found = read.find(name);
   if (found != read.end()) return found->second;
