@@ -21,12 +21,12 @@ std::string golden_path(const std::string& name) {
   return REGARD_GOLDEN_FOLDER "/" + name;
 }
 
-const nlohmann::json& golden(std::string name) {
+const nlohmann::json& golden(const char* name) {
   static std::map<std::string, nlohmann::json> read;
   const auto found = read.find(name);
   if (found != read.end()) return found->second;
   std::ifstream file(golden_path(name));
-  if (!file) throw std::runtime_error("cannot read tests/golden/" + name);
+  if (!file) throw std::runtime_error(std::string("cannot read tests/golden/") + name);
   return read[name] = nlohmann::json::parse(file);
 }
 
