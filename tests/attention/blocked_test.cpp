@@ -329,7 +329,11 @@ TEST(BlockedAttention, NeedsFewBlocksOfMemory) {
     SCOPED_TRACE(mask.describe());
     const std::size_t bytes =
         bytes_beside([&] { return attend_and_differentiate(AttentionPath::blocked, n, mask); });
-    if (bytes == 0 || bytes > matrix * 100) GTEST_SKIP() << "no pool, nothing to count";
+#if defined(__SANITIZE_ADDRESS__)
+    // AddressSanitizer sees a use after free only without a pool, whose bytes are what is counted here.
+    GTEST_SKIP() << "no pool, nothing to count: " << bytes;
+#endif
+    EXPECT_GT(bytes, 0u);
     EXPECT_LE(bytes, matrix / 20);
   }
   EXPECT_GE(bytes_beside([&] { return attend_and_differentiate(AttentionPath::dense, 1024, {}); }),

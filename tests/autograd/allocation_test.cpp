@@ -20,6 +20,7 @@ std::size_t requests_of(Step step) {
   return heap_requests - before;
 }
 
+// A sanitizer has a malloc of its own, and other C libraries give no way to stand in front of theirs.
 #define SKIP_UNLESS_COUNTED() \
   if (!REGARD_COUNTS_HEAP) GTEST_SKIP() << "the heap of this build cannot be counted"
 

@@ -36,6 +36,7 @@ nlohmann::json default_run(int task, const std::string& flags) {
 class RealTraining : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
+    // The data has a licence of its own and is not shipped.
     if (!std::filesystem::exists(babi_folder()))
       GTEST_SKIP() << "no bAbI files at " << babi_folder()
                    << "; set REGARD_DATA to the folder that holds babi/";
