@@ -67,8 +67,18 @@ using Shape = Sizes;
 using Strides = Sizes;  ///< in elements, not bytes; may be negative, 0 where an axis is broadcast
 using Axes = Sizes;     ///< axis numbers; negative ones count from the end
 
+namespace detail {
+Size checked_numel(const Shape& shape);
+[[noreturn]] void refuse_axis(Size axis, int rank, const char* op);
+}  // namespace detail
+
 /// Product of the extents; 1 for rank 0. ShapeError when it does not fit 63 bits.
-[[nodiscard]] Size numel(const Shape& shape);
+[[nodiscard]] inline Size numel(const Shape& shape) {
+  Size count = 1;
+  bool strange = false;
+  for (const Size extent : shape) strange |= extent <= 0 || __builtin_mul_overflow(count, extent, &count);
+  return strange ? detail::checked_numel(shape) : count;
+}
 
 /// "[2, 3]"; "[]" for rank 0.
 [[nodiscard]] std::string to_string(const Sizes& sizes);
@@ -80,7 +90,10 @@ using Axes = Sizes;     ///< axis numbers; negative ones count from the end
 [[nodiscard]] Shape broadcast_shapes(const Shape& a, const Shape& b, const char* op);
 
 /// `axis` in 0..rank-1, negative counted from the end. ShapeError names `op`, the axis and the rank.
-[[nodiscard]] int normalize_axis(Size axis, int rank, const char* op);
+[[nodiscard]] inline int normalize_axis(Size axis, int rank, const char* op) {
+  if (axis < -rank || axis >= rank) detail::refuse_axis(axis, rank, op);
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
 
 /// All axes normalised, sorted, each once. ShapeError for a repeated or impossible one.
 [[nodiscard]] Axes normalize_axes(const Axes& axes, int rank, const char* op);

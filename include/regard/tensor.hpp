@@ -6,6 +6,7 @@
 // thread numbers (to_vector), not handles.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
 #include <string>
@@ -22,6 +23,10 @@ namespace REGARD_API regard {
 namespace detail {
 struct TensorImpl;
 struct Access;
+/// What handles need to know of what they point at. Not atomic: a graph belongs to one thread.
+struct Counted {
+  std::uint32_t refs = 1;
+};
 }  // namespace detail
 
 /// Numbers of one dtype in a box of some shape, with what is known of where they came from. A copy is another handle of the
@@ -30,12 +35,16 @@ class Tensor {
  public:
   /// An empty handle; using it in an operation throws. `defined()` tells.
   Tensor() = default;
-  Tensor(const Tensor& other) noexcept;
+  Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
+    if (impl_) ++impl_->refs;
+  }
   Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
-  Tensor& operator=(const Tensor& other) noexcept;
-  Tensor& operator=(Tensor&& other) noexcept;
+  Tensor& operator=(Tensor other) noexcept {
+    std::swap(impl_, other.impl_);
+    return *this;
+  }
   ~Tensor() {
-    if (impl_) release();
+    if (impl_ && --impl_->refs == 0) destroy();
   }
 
   [[nodiscard]] bool defined() const { return impl_ != nullptr; }
@@ -78,9 +87,9 @@ class Tensor {
 
  private:
   friend struct detail::Access;
-  explicit Tensor(detail::TensorImpl* owned) noexcept : impl_(owned) {}
-  void release() noexcept;
-  detail::TensorImpl* impl_ = nullptr;
+  explicit Tensor(detail::Counted* owned) noexcept : impl_(owned) {}
+  void destroy() noexcept;
+  detail::Counted* impl_ = nullptr;
 };
 
 using Tensors = std::vector<Tensor>;

@@ -8,23 +8,23 @@
 namespace regard::detail {
 namespace {
 
-/// Arrays side by side on the stack, or in the pool where they are many; none is initialised before it is set.
-class Arrays {
+/// Objects side by side on the stack, or in the pool where they are many; none exists before it is set.
+template <class T>
+class FewOrMany {
  public:
-  explicit Arrays(int count) {
-    if (count > few) many_ = PoolArray<kernels::Array>(static_cast<std::size_t>(count));
-    first_ = many_ ? many_.data() : reinterpret_cast<kernels::Array*>(memory_);
+  explicit FewOrMany(int count) {
+    if (count > few) many_ = PoolArray<T>(static_cast<std::size_t>(count));
+    first_ = many_ ? many_.data() : reinterpret_cast<T*>(memory_);
   }
-  void set(int i, const kernels::Array& array) { new (first_ + i) kernels::Array(array); }
-  kernels::Array* data() const { return first_; }
-  kernels::Array& operator[](int i) const { return first_[i]; }
+  T* set(int i, const T& value) { return new (first_ + i) T(value); }
+  T* data() const { return first_; }
 
  private:
-  static_assert(std::is_trivially_destructible_v<kernels::Array>);
+  static_assert(std::is_trivially_destructible_v<T>);
   static constexpr int few = 6;
-  alignas(kernels::Array) unsigned char memory_[few * sizeof(kernels::Array)];
-  PoolArray<kernels::Array> many_;
-  kernels::Array* first_;
+  alignas(T) unsigned char memory_[few * sizeof(T)];
+  PoolArray<T> many_;
+  T* first_;
 };
 
 // The array stretched to `shape` by strides of 0.
@@ -46,17 +46,18 @@ bool any_requires_grad(const Op& op, const Tensor* inputs, int count) {
 
 void execute(const Op& op, const Tensor* inputs, int input_count, Tensor* outputs, int output_count,
              const Attributes& attributes) {
-  Arrays in(input_count), out(output_count);
-  for (int i = 0; i < output_count; ++i) out.set(i, array(outputs[i]));
+  static const kernels::Array left_out;
+  FewOrMany<const kernels::Array*> in(input_count);
+  FewOrMany<kernels::Array*> out(output_count);
+  FewOrMany<kernels::Array> stretched(op.broadcasts ? input_count : 0);
+  for (int i = 0; i < output_count; ++i) out.set(i, &impl(outputs[i]).array);
+  const Shape& full = out.data()[0]->shape;
   for (int i = 0; i < input_count; ++i) {
-    if (!inputs[i].defined())
-      in.set(i, {});
-    else if (op.broadcasts && array(inputs[i]).shape != out[0].shape)
-      in.set(i, stretch(array(inputs[i]), out[0].shape));
-    else
-      in.set(i, array(inputs[i]));
+    const kernels::Array& given = inputs[i].defined() ? array(inputs[i]) : left_out;
+    const bool fits = !op.broadcasts || given.shape == full || !given.data;
+    in.set(i, fits ? &given : stretched.set(i, stretch(given, full)));
   }
-  const DType dtype = op.dispatch_on == DispatchOn::output ? out[0].dtype : in[0].dtype;
+  const DType dtype = (op.dispatch_on == DispatchOn::output ? out.data()[0] : in.data()[0])->dtype;
   const kernels::Kernel kernel = op.kernels[dtype];
   if (!kernel) throw DTypeError(std::string(op.name) + ": not defined for " + name(dtype) + "; convert with .to()");
   const kernels::Call call{in.data(), input_count, out.data(), output_count, attributes.data()};

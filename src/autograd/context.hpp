@@ -21,7 +21,11 @@ struct Context {
   bool quiet = false;            ///< an observer is being told; what it runs is nobody's business
 };
 
-REGARD_API Context& context();
+/// `__thread`, unlike thread_local, is read without asking whether it has been constructed.
+extern REGARD_API __thread Context this_context;
+inline Context& context() {
+  return this_context;
+}
 
 /// What the thread computes for while it lives.
 class PhaseScope {

@@ -9,10 +9,7 @@
 namespace regard {
 namespace detail {
 
-Context& context() {
-  thread_local Context instance;
-  return instance;
-}
+__thread Context this_context;
 
 void Observer::leave() {
   Observer** place = &context().observer;
@@ -56,8 +53,8 @@ void Node::clear() {
 // that die meanwhile wait in a list, so that the depth of the call stack stays constant.
 void destroy(NodeBase* base) noexcept {
   Node* node = static_cast<Node*>(base);
-  thread_local Node* doomed = nullptr;
-  thread_local bool under_way = false;
+  static __thread Node* doomed;
+  static __thread bool under_way;
   node->next_doomed = doomed;
   doomed = node;
   if (under_way) return;

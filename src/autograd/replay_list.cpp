@@ -97,8 +97,8 @@ void ReplayList::add_constant(Storage& storage, const Run& run) {
   storage.used_before = false;
 }
 
-void ReplayList::add_arrays(const kernels::Array* arrays, int count) {
-  arrays_.insert(arrays_.end(), arrays, arrays + count);
+void ReplayList::add_arrays(const kernels::Array* const* arrays, int count) {
+  for (int i = 0; i < count; ++i) arrays_.push_back(*arrays[i]);
 }
 
 void ReplayList::after(const Run& run) {
@@ -178,8 +178,9 @@ void ReplayList::finish(const Tensors& outputs) {
       refuse("an output of the step " + to_string(output.shape()) +
              " is a Parameter's own value; read it there");
     results_.push_back(output.detach());
-    add_arrays(&array(output), 1);
+    arrays_.push_back(array(output));
   }
+  for (kernels::Array& each : arrays_) pointers_.push_back(&each);
   group_gradients();
   scope_.reset();
   arena_->close();
@@ -275,7 +276,7 @@ void ReplayList::run() {
       hosts_[item.first]();
       continue;
     }
-    kernels::Array* const arrays = arrays_.data() + item.first;
+    kernels::Array* const* const arrays = pointers_.data() + item.first;
     item.kernel({arrays, item.inputs, arrays + item.inputs, item.outputs, item.attributes.data()});
   }
 }
@@ -286,7 +287,7 @@ void ReplayList::results(Tensors& copies) const {
     const kernels::Array& from = arrays_[first_result_ + i];
     copies[i] = empty(from.shape, from.dtype);
     kernels::Array to = array(copies[i]);
-    kernels::copy[from.dtype]({&from, 1, &to, 1});
+    kernels::run(kernels::copy[from.dtype], from, to);
   }
 }
 

@@ -70,7 +70,7 @@ class ReplayList : public Observer {
 
   void add_constant(Storage& storage, const Run& run);
   void add_host(std::function<void()> f);
-  void add_arrays(const kernels::Array* arrays, int count);
+  void add_arrays(const kernels::Array* const* arrays, int count);
   bool is_parameter(const Storage& storage) const;
   void follow(Used& used);
   void group_gradients();
@@ -83,6 +83,7 @@ class ReplayList : public Observer {
   std::size_t kernel_count_ = 0;
   std::vector<Item> items_;
   std::vector<kernels::Array> arrays_;
+  std::vector<kernels::Array*> pointers_;  // to each of them, once the step has run
   std::vector<std::function<void()>> hosts_;
   std::vector<Used> used_;
   std::vector<std::unique_ptr<Deposit>> deposits_;

@@ -22,14 +22,14 @@ struct Array {
 /// One run of a kernel: inputs are only read. An output may share its memory with an input only where the kernel
 /// says so (elementwise kernels do, for the same shape and strides).
 struct Call {
-  const Array* inputs = nullptr;
+  const Array* const* inputs = nullptr;
   int input_count = 0;
-  Array* outputs = nullptr;
+  Array* const* outputs = nullptr;
   int output_count = 0;
   const void* attributes = nullptr;  ///< the op's plain attribute block
 
-  const Array& in(int i) const { return inputs[i]; }
-  Array& out(int i = 0) const { return outputs[i]; }
+  const Array& in(int i) const { return *inputs[i]; }
+  Array& out(int i = 0) const { return *outputs[i]; }
   /// The attribute block as the struct that the op put there.
   template <class T>
   const T& get() const {
@@ -38,6 +38,13 @@ struct Call {
 };
 
 using Kernel = void (*)(const Call&);
+
+/// A kernel that takes one array to another, outside of any op.
+inline void run(Kernel kernel, const Array& from, Array& to) {
+  const Array* const inputs[] = {&from};
+  Array* const outputs[] = {&to};
+  kernel({inputs, 1, outputs, 1, nullptr});
+}
 
 /// One kernel per element type; a null entry means the op does not take that dtype.
 struct KernelSet {

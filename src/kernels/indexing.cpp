@@ -74,7 +74,7 @@ void gather_kernel(const Call& call) {
 
 template <class T>
 void scatter_add_kernel(const Call& call) {
-  map1<T, T>({&call.in(0), 1, &call.out(), 1, nullptr}, [](T value) { return value; });
+  map1<T, T>(call.in(0), call.out(), [](T value) { return value; });
   const int axis = call.get<Lookup>().axis;
   const Size stride = call.out().strides[axis];
   const Array y = under_ids(call.out(), call.in(1), axis);

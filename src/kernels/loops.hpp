@@ -74,10 +74,10 @@ void for_each_row(const std::array<const Array*, count>& arrays, Row&& row) {
 
 /// out = f(in), element by element. Out may be the input itself.
 template <class Out, class In, class F>
-void map1(const Call& call, F f) {
-  Out* const out = call.out().as<Out>();
-  const In* const in = call.in(0).as<In>();
-  for_each_row<2>({&call.out(), &call.in(0)}, [&](const auto& at, Size n, const auto& step) {
+void map1(const Array& from, const Array& to, F f) {
+  Out* const out = to.as<Out>();
+  const In* const in = from.as<In>();
+  for_each_row<2>({&to, &from}, [&](const auto& at, Size n, const auto& step) {
     Out* y = out + at[0];
     const In* x = in + at[1];
     if (step[0] == 1 && step[1] == 1) {
@@ -86,6 +86,11 @@ void map1(const Call& call, F f) {
       for (Size i = 0; i < n; ++i) y[i * step[0]] = f(x[i * step[1]]);
     }
   });
+}
+
+template <class Out, class In, class F>
+void map1(const Call& call, F f) {
+  map1<Out, In>(call.in(0), call.out(), f);
 }
 
 /// out = f(a, b), element by element. Out may be an input itself.

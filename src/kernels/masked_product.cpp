@@ -89,7 +89,7 @@ struct Mapped {
   Mapped(const Array& x, F f)
       : numbers(detail::PoolArray<T>::unset(static_cast<std::size_t>(numel(x.shape)))),
         array{numbers.data(), x.dtype, x.shape, contiguous_strides(x.shape)} {
-    map1<T, T>({&x, 1, &array, 1, nullptr}, f);
+    map1<T, T>(x, array, f);
   }
 };
 

@@ -54,7 +54,7 @@ class Readable {
       if (from.strides[axis] == 0) from.shape[axis] = 1;
     copy_ = detail::PoolArray<T>::unset(static_cast<std::size_t>(numel(from.shape)));
     array_ = {copy_.data(), x.dtype, from.shape, contiguous_strides(from.shape)};
-    map1<T, T>({&from, 1, &array_, 1, nullptr}, [](T value) { return value; });
+    map1<T, T>(from, array_, [](T value) { return value; });
   }
   const Array& array() const { return array_; }
 

@@ -9,8 +9,7 @@ namespace {
 
 template <class T>
 void copy(const Array& to, const Array& from) {
-  Array in = from, out = to;
-  map1<T, T>({&in, 1, &out, 1, nullptr}, [](T x) { return x; });
+  map1<T, T>(from, to, [](T x) { return x; });
 }
 
 // `count` places of an array along an axis, `step` apart.

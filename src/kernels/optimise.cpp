@@ -65,7 +65,7 @@ void update_each(const Call& call, const Step& step) {
 
 bool all_contiguous(const Call& call) {
   const Strides dense = contiguous_strides(call.in(0).shape);
-  const auto is_dense = [&](const Array& array) { return array.strides == dense; };
+  const auto is_dense = [&](const Array* array) { return array->strides == dense; };
   return std::all_of(call.inputs, call.inputs + call.input_count, is_dense) &&
          std::all_of(call.outputs, call.outputs + call.output_count, is_dense);
 }

@@ -13,12 +13,87 @@ namespace regard::detail {
 /// Alignment of every block: a cache line, and the widest vector register.
 inline constexpr std::size_t block_alignment = 64;
 
+/// What this thread's pool has done so far; tests and benchmarks read it.
+struct PoolCounts {
+  std::size_t heap_allocations = 0;  ///< blocks the pool had to ask from the heap
+  std::size_t cached_bytes = 0;      ///< bytes that wait to be used again
+};
+PoolCounts pool_counts();
+
+// ---- the way of almost every block, inline -------------------------------------------------------------
+
+// AddressSanitizer sees a use after free only if blocks go back to the heap.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool pooling = false;
+#else
+inline constexpr bool pooling = true;
+#endif
+
+struct SizeClass {
+  int index;
+  std::size_t bytes;
+};
+
+/// Sizes are rounded up to a cache line, and beyond 1 KiB to a quarter of a power of two: at most 25 % is
+/// lost.
+constexpr SizeClass size_class(std::size_t bytes) {
+  constexpr std::size_t small_limit = 1024;  // up to here: one class per cache line
+  if (bytes <= small_limit) {
+    const std::size_t lines = bytes == 0 ? 1 : (bytes + block_alignment - 1) / block_alignment;
+    return {static_cast<int>(lines) - 1, lines * block_alignment};
+  }
+  const int power = 63 - __builtin_clzll(bytes - 1);  // at least 10
+  const std::size_t quarter = std::size_t{1} << (power - 2);
+  const std::size_t quarters = (bytes + quarter - 1) / quarter;  // 5..8
+  constexpr int small_classes = small_limit / block_alignment;
+  return {small_classes + (power - 10) * 4 + static_cast<int>(quarters) - 5, quarters * quarter};
+}
+
+/// What a thread keeps. Free blocks of a class are a list, each block holding the next.
+struct Pool {
+  struct Free {
+    Free* next;
+  };
+  static constexpr int class_count = 160;                           // four per power of two up to 2^46
+  static constexpr std::size_t cache_limit = std::size_t{1} << 30;  // what may wait for later
+
+  Free* free[class_count] = {};
+  PoolCounts counts;
+  bool open = false;  ///< from the first block on, until the thread ends
+};
+/// `__thread`, unlike thread_local, is read without asking whether it has been constructed.
+extern __thread Pool this_pool;
+
+void* allocate_from_heap(const SizeClass& size);
+void free_to_heap(void* block) noexcept;
+
 /// Throws std::bad_alloc. The bytes are not initialised.
-void* allocate(std::size_t bytes);
-/// How large the block is that comes for so many bytes.
-std::size_t block_bytes(std::size_t bytes);
+inline void* allocate(std::size_t bytes) {
+  const SizeClass size = size_class(bytes);
+  Pool& pool = this_pool;
+  Pool::Free* const block = pool.free[size.index];
+  if (!block) return allocate_from_heap(size);
+  pool.free[size.index] = block->next;
+  pool.counts.cached_bytes -= size.bytes;
+  return block;
+}
 /// `bytes` as it was asked for.
-void deallocate(void* block, std::size_t bytes) noexcept;
+inline void deallocate(void* block, std::size_t bytes) noexcept {
+  const SizeClass size = size_class(bytes);
+  Pool& pool = this_pool;
+  if (!pooling || !pool.open || pool.counts.cached_bytes + size.bytes > Pool::cache_limit)
+    return free_to_heap(block);
+  auto* const freed = static_cast<Pool::Free*>(block);
+  freed->next = pool.free[size.index];
+  pool.free[size.index] = freed;
+  pool.counts.cached_bytes += size.bytes;
+}
+/// How large the block is that comes for so many bytes.
+inline std::size_t block_bytes(std::size_t bytes) {
+  return size_class(bytes).bytes;
+}
+
+// ---- containers ----------------------------------------------------------------------------------------
 
 /// For containers whose numbers come and go with each step.
 template <class T>
@@ -77,12 +152,5 @@ class PoolArray {
   T* data_ = nullptr;
   std::size_t count_ = 0;
 };
-
-/// What this thread's pool has done so far; tests and benchmarks read it.
-struct PoolCounts {
-  std::size_t heap_allocations = 0;  ///< blocks the pool had to ask from the heap
-  std::size_t cached_bytes = 0;      ///< bytes that wait to be used again
-};
-PoolCounts pool_counts();
 
 }  // namespace regard::detail

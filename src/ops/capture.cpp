@@ -40,7 +40,7 @@ namespace {
 
 void overwrite(const Tensor& from, const Tensor& to) {
   kernels::Array target = detail::array(to);
-  kernels::copy[target.dtype]({&detail::array(from), 1, &target, 1});
+  kernels::run(kernels::copy[target.dtype], detail::array(from), target);
 }
 
 Tensors detached(const Tensors& outputs) {

@@ -52,14 +52,11 @@ class Ref {
 };
 
 /// What a Tensor knows of the node that computed it: that it is counted. The rest is autograd/node.hpp.
-struct NodeBase {
-  std::uint32_t refs = 1;
-};
+struct NodeBase : Counted {};
 void destroy(NodeBase* node) noexcept;
 
 /// Header of one block of numbers; the numbers follow, one cache line further.
-struct Storage {
-  std::uint32_t refs = 1;
+struct Storage : Counted {
   std::size_t bytes = 0;  ///< of the numbers
   Size serial = 0;        ///< the thread's count of storages: no other ever has it, unlike an address
   Arena* arena = nullptr;  ///< whose memory it is; null: the pool's
@@ -73,8 +70,7 @@ void destroy(Storage* storage) noexcept;
 Ref<Storage> new_storage(Size elements, DType dtype);
 
 /// What a handle points at: a strided look at a storage, and the node that computed it.
-struct TensorImpl {
-  std::uint32_t refs = 1;
+struct TensorImpl : Counted {
   kernels::Array array;
   bool contiguous = true;
   Ref<Storage> storage;
@@ -84,7 +80,7 @@ void destroy(TensorImpl* impl) noexcept;
 
 /// The door through which src/ looks into the public handles.
 struct Access {
-  static TensorImpl* impl(const Tensor& x) { return x.impl_; }
+  static TensorImpl* impl(const Tensor& x) { return static_cast<TensorImpl*>(x.impl_); }
   static Tensor wrap(TensorImpl* owned) { return Tensor(owned); }
   template <class P>
   static auto& cell(P& parameter) {
@@ -96,8 +92,13 @@ struct Access {
   }
 };
 
+[[noreturn]] REGARD_API void refuse_empty_handle();
 /// The record behind x. GraphError for an empty handle.
-REGARD_API TensorImpl& impl(const Tensor& x);
+inline TensorImpl& impl(const Tensor& x) {
+  TensorImpl* const it = Access::impl(x);
+  if (!it) refuse_empty_handle();
+  return *it;
+}
 inline const kernels::Array& array(const Tensor& x) { return impl(x).array; }
 
 /// A new Tensor with uninitialised numbers, row-major.

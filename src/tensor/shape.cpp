@@ -33,7 +33,7 @@ void Sizes::insert(int at, Size value) {
   std::rotate(values_.begin() + at, values_.begin() + rank_ - 1, values_.begin() + rank_);
 }
 
-Size numel(const Shape& shape) {
+Size detail::checked_numel(const Shape& shape) {
   Size count = 1;
   bool overflow = false, nothing = false, negative = false;
   for (const Size extent : shape) {
@@ -79,13 +79,11 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, const char* op) {
   return out;
 }
 
-int normalize_axis(Size axis, int rank, const char* op) {
-  if (axis < -rank || axis >= rank)
-    throw ShapeError(std::string(op) + ": axis " + std::to_string(axis) + " is out of range for rank " +
+void detail::refuse_axis(Size axis, int rank, const char* op) {
+  throw ShapeError(std::string(op) + ": axis " + std::to_string(axis) + " is out of range for rank " +
                      std::to_string(rank) +
                      (rank == 0 ? std::string(", which has no axes")
                                 : "; expected " + std::to_string(-rank) + " to " + std::to_string(rank - 1)));
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
 Axes normalize_axes(const Axes& axes, int rank, const char* op) {

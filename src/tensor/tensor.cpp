@@ -34,20 +34,18 @@ Ref<Storage> new_storage(Size elements, DType dtype) {
   storage->used_before = used_before;
   storage->arena = arena;
   storage->bytes = static_cast<std::size_t>(bytes);
-  thread_local Size made = 0;
+  static __thread Size made;
   storage->serial = ++made;
   return Ref<Storage>::adopt(storage);
 }
 
-TensorImpl& impl(const Tensor& x) {
-  TensorImpl* impl = Access::impl(x);
-  if (!impl) throw GraphError("tensor: this handle is empty (default-constructed or moved from); assign it first");
-  return *impl;
+void refuse_empty_handle() {
+  throw GraphError("tensor: this handle is empty (default-constructed or moved from); assign it first");
 }
 
 namespace {
 Tensor wrap(const kernels::Array& array, bool contiguous, Ref<Storage> storage) {
-  return Access::wrap(new (allocate(sizeof(TensorImpl))) TensorImpl{1, array, contiguous, std::move(storage), {}});
+  return Access::wrap(new (allocate(sizeof(TensorImpl))) TensorImpl{{}, array, contiguous, std::move(storage), {}});
 }
 }  // namespace
 
@@ -96,25 +94,7 @@ bool has_contiguous_strides(const Shape& shape, const Strides& strides) {
 
 using detail::impl;
 
-Tensor::Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
-  if (impl_) ++impl_->refs;
-}
-
-Tensor& Tensor::operator=(const Tensor& other) noexcept {
-  Tensor copy(other);
-  std::swap(impl_, copy.impl_);
-  return *this;
-}
-
-Tensor& Tensor::operator=(Tensor&& other) noexcept {
-  Tensor taken(std::move(other));
-  std::swap(impl_, taken.impl_);
-  return *this;
-}
-
-void Tensor::release() noexcept {
-  if (--impl_->refs == 0) detail::destroy(impl_);
-}
+void Tensor::destroy() noexcept { detail::destroy(static_cast<detail::TensorImpl*>(impl_)); }
 
 DType Tensor::dtype() const { return impl(*this).array.dtype; }
 const Shape& Tensor::shape() const { return impl(*this).array.shape; }
