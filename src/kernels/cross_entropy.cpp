@@ -15,20 +15,21 @@ namespace {
 /// Counts rows in row-major order, so that a wrong id can be named by its place.
 class Place {
  public:
-  explicit Place(const Shape& rows) : rows_(rows) {}
+  explicit Place(const Shape& rows) : rows_(&rows) {}
   void next() { ++row_; }
   std::string text() const {
-    Sizes index = Sizes::filled(rows_.rank(), 0);
+    const Shape& rows = *rows_;
+    Sizes index = Sizes::filled(rows.rank(), 0);
     Size rest = row_;
-    for (int axis = rows_.rank() - 1; axis >= 0; --axis) {
-      index[axis] = rest % rows_[axis];
-      rest /= rows_[axis];
+    for (int axis = rows.rank() - 1; axis >= 0; --axis) {
+      index[axis] = rest % rows[axis];
+      rest /= rows[axis];
     }
     return to_string(index);
   }
 
  private:
-  Shape rows_;
+  const Shape* rows_;
   Size row_ = 0;
 };
 
@@ -59,6 +60,8 @@ struct IdTarget {
   Weights<T> weight;
 
   double operator()(Size c) const { return weight(c) * ((c == id ? 1 - smoothing : 0) + share); }
+  /// What the row counts in the mean.
+  double in_mean() const { return weight(id); }
 };
 
 /// a_c for a line of probabilities.
@@ -70,14 +73,26 @@ struct ProbabilityTarget {
   Weights<T> weight;
 
   double operator()(Size c) const { return weight(c) * ((1 - smoothing) * probabilities[c] + share); }
+  double in_mean() const { return 1; }
 };
 
-/// An array of rows as one of the logits' shape, the same along the classes.
-Array along_classes(const Array& rows, Size classes) {
-  Array out = rows;
-  out.shape.push_back(classes);
-  out.strides.push_back(0);
+/// The first numbers of the rows of an array [.., classes].
+Array without_classes(const Array& x) {
+  Array out = x;
+  out.shape.erase(x.shape.rank() - 1);
+  out.strides.erase(x.shape.rank() - 1);
   return out;
+}
+
+/// Calls row(offsets) for every row of arrays [..]; offsets are in elements, one per array.
+template <class Row>
+void for_each_of(const Array& a, const Array& b, const Array& c, Row row) {
+  for_each_row<3>({&a, &b, &c}, [&](std::array<Size, 3> at, Size n, const std::array<Size, 3>& step) {
+    for (Size i = 0; i < n; ++i) {
+      row(at);
+      for (std::size_t k = 0; k < 3; ++k) at[k] += step[k];
+    }
+  });
 }
 
 /// Calls row(target, x offset, offset in `rows`) for every row: `target` gives a_c, and is a null pointer
@@ -90,12 +105,11 @@ void for_each_target(const Call& c, const Array& rows, const Array& x, const Arr
   const Size classes = x.shape[axis];
   const double share = options.smoothing / static_cast<double>(classes);
   const Weights<T> weight(weights);
-  const Array rows_along = along_classes(rows, classes);
+  const Array lines = without_classes(x);
   if (targets.dtype == DType::int64) {
-    const Array ids = along_classes(targets, classes);
     Place place(targets.shape);
-    for_each_line<3>({&x, &rows_along, &ids}, axis, [&](const auto& at) {
-      const Size id = ids.as<const Size>()[at[2]];
+    for_each_of(lines, rows, targets, [&](const auto& at) {
+      const Size id = targets.as<const Size>()[at[2]];
       if (id == options.ignore_index) {
         row(static_cast<const IdTarget<T>*>(nullptr), at[0], at[1]);
       } else {
@@ -106,7 +120,7 @@ void for_each_target(const Call& c, const Array& rows, const Array& x, const Arr
       place.next();
     });
   } else {
-    for_each_line<3>({&x, &rows_along, &targets}, axis, [&](const auto& at) {
+    for_each_of(lines, rows, without_classes(targets), [&](const auto& at) {
       const ProbabilityTarget<T> target{
           {targets.as<const T>() + at[2], targets.strides[axis]}, options.smoothing, share, weight};
       row(&target, at[0], at[1]);
@@ -122,6 +136,12 @@ struct RowScale {
 
   RowScale(Size n, const T* x)
       : largest(rows<T>().largest(n, x)), total(rows<T>().sum_of_exp(n, x, largest)) {}
+  /// What an earlier one left behind.
+  explicit RowScale(const double* kept) : largest(static_cast<T>(kept[0])), total(kept[1]) {}
+  void keep(double* room) const {
+    room[0] = static_cast<double>(largest);
+    room[1] = total;
+  }
   /// -log softmax(x).
   double loss(T x) const { return (static_cast<double>(largest) - x) + std::log(total); }
 };
@@ -195,6 +215,45 @@ void cross_entropy_backward_kernel(const Call& c) {
 }
 
 template <class T>
+void cross_entropy_mean_kernel(const Call& c) {
+  const Array &x = c.in(0), &kept = c.out(2);
+  const Size n = x.shape.back();
+  DenseLines<T> lines(n, x.strides.back());
+  PairwiseSum<double> losses, weights;
+  for_each_target<T>(c, without_classes(kept), x, c.in(1), c.in(2),
+                     [&](const auto* target, Size x_at, Size kept_at) {
+                       if (!target) return;
+                       const T* const line = lines.read(x.as<const T>() + x_at);
+                       const RowScale<T> scale(n, line);
+                       scale.keep(kept.as<double>() + kept_at);
+                       losses.add(loss_of(scale, n, line, *target));
+                       weights.add(target->in_mean());
+                     });
+  const double total = weights.result(), scale = total == 0 ? 0 : 1 / total;
+  *c.out(0).as<T>() = static_cast<T>(losses.result() * scale);
+  *c.out(1).as<T>() = static_cast<T>(scale);
+}
+
+template <class T>
+void cross_entropy_mean_backward_kernel(const Call& c) {
+  const Array &dx = c.out(), &x = c.in(1), &kept = c.in(5);
+  const double slope = static_cast<double>(*c.in(0).as<const T>() * *c.in(4).as<const T>());
+  const Size n = x.shape.back();
+  DenseLines<T> lines(n, x.strides.back());
+  T* to = dx.as<T>();  // row-major, as the rows come
+  for_each_target<T>(c, without_classes(kept), x, c.in(2), c.in(3),
+                     [&](const auto* target, Size x_at, Size kept_at) {
+                       if (target) {
+                         const RowScale<T> scale(kept.as<const double>() + kept_at);
+                         differentiate(scale, n, lines.read(x.as<const T>() + x_at), *target, slope, to);
+                       } else {
+                         std::fill_n(to, n, T{0});
+                       }
+                       to += n;
+                     });
+}
+
+template <class T>
 void cross_entropy_scale_kernel(const Call& c) {
   const CrossEntropyScale& options = c.get<CrossEntropyScale>();
   const Array& ids = c.in(0);
@@ -218,6 +277,9 @@ void cross_entropy_scale_kernel(const Call& c) {
 const KernelSet cross_entropy = {cross_entropy_kernel<float>, cross_entropy_kernel<double>};
 const KernelSet cross_entropy_backward = {cross_entropy_backward_kernel<float>,
                                           cross_entropy_backward_kernel<double>};
+const KernelSet cross_entropy_mean = {cross_entropy_mean_kernel<float>, cross_entropy_mean_kernel<double>};
+const KernelSet cross_entropy_mean_backward = {cross_entropy_mean_backward_kernel<float>,
+                                               cross_entropy_mean_backward_kernel<double>};
 const KernelSet cross_entropy_scale = {cross_entropy_scale_kernel<float>, cross_entropy_scale_kernel<double>};
 
 }  // namespace regard::kernels

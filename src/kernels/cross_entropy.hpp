@@ -23,6 +23,12 @@ inline std::string to_text(const CrossEntropy& at) { return named_number("smooth
 extern const KernelSet cross_entropy;  ///< (logits, targets, weights) -> [..]
 extern const KernelSet
     cross_entropy_backward;  ///< (dy [..], logits, targets, weights): dy·(Σa·softmax(x) - a)
+/// (logits, targets, weights) -> the mean of what counts; 1 / what it was divided by, or 0; float64 [.., 2]: of each row
+/// that counts the largest logit m and Σ exp(x - m).
+extern const KernelSet cross_entropy_mean;
+/// (dy, logits, targets, weights, and the last two that cross_entropy_mean gave) -> the gradient of the
+/// logits.
+extern const KernelSet cross_entropy_mean_backward;
 /// (ids, weights) -> [1 / Σ w_id over what is not ignored], 0 when that sum is 0. Checks ids against
 /// `classes` below.
 extern const KernelSet cross_entropy_scale;

@@ -5,6 +5,7 @@
 #include <regard/ops.hpp>
 
 #include "autograd/apply.hpp"
+#include "autograd/context.hpp"
 #include "kernels/cross_entropy.hpp"
 #include "ops/softmax.hpp"
 
@@ -111,6 +112,37 @@ Shape rows_of(const Tensor& logits) {
   return rows;
 }
 
+const Op mean_backward_op = {"cross_entropy_backward", kernels::cross_entropy_mean_backward};
+
+// dy·scale for every row: what the rules of the rows take.
+Tensor slope_of_rows(const Vjp& at) {
+  return broadcast_to(at.dy * at.x(3), rows_of(at.x(0)));
+}
+
+Tensor mean_dlogits(const Vjp& at) {
+  const CrossEntropy& options = at.get<CrossEntropy>();
+  if (context().recording) return backward_logits(slope_of_rows(at), at.x(0), at.x(1), at.x(2), options);
+  return apply(mean_backward_op, {at.dy, at.x(0), at.x(1), at.x(2), at.x(3), at.x(4)}, at.x(0).shape(),
+               at.dy.dtype(), options);
+}
+
+Tensor mean_dtargets(const Vjp& at) {
+  return rows_dtargets({slope_of_rows(at), at.y, at.inputs, at.input_count, at.attributes});
+}
+
+const Op mean_op = {"cross_entropy", kernels::cross_entropy_mean, {mean_dlogits, mean_dtargets}};
+
+Tensor mean_of_rows(const Tensor& logits, const Tensor& targets, const Tensor& weights,
+                    const CrossEntropy& options) {
+  const DType dtype = logits.dtype();
+  Shape kept = logits.shape();
+  kept[kept.rank() - 1] = 2;
+  Tensor outputs[] = {empty({}, dtype), empty({}, dtype), empty(kept, float64)};
+  const Tensor inputs[] = {logits, targets, weights, outputs[1], outputs[2]};
+  execute(mean_op, inputs, 3, outputs, 3, options);
+  return record(mean_op, inputs, 5, std::move(outputs[0]), options);
+}
+
 /// A loss of [.., classes] against targets, as errors call it and its input.
 struct ClassLoss {
   const char *op, *x;
@@ -202,10 +234,10 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEnt
   require_targets(of_logits, logits, targets);
   require_options(of_logits, logits, options);
   const CrossEntropy attributes{options.ignore_index, options.label_smoothing};
-  const Tensor rows =
-      apply(rows_op, {logits, targets, options.class_weights}, rows_of(logits), logits.dtype(), attributes);
-  if (options.reduction != Reduction::mean) return reduced(rows, options.reduction);
-  return sum(rows) * mean_scale(of_logits, logits, targets, options);
+  const Tensor& weights = options.class_weights;
+  if (options.reduction == Reduction::mean) return mean_of_rows(logits, targets, weights, attributes);
+  return reduced(apply(rows_op, {logits, targets, weights}, rows_of(logits), logits.dtype(), attributes),
+                 options.reduction);
 }
 
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets, const CrossEntropyOptions& options) {
