@@ -39,4 +39,5 @@
 #include <regard/shape.hpp>
 #include <regard/tape.hpp>
 #include <regard/tensor.hpp>
+#include <regard/threads.hpp>
 #include <regard/version.hpp>
