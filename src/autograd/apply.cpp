@@ -38,8 +38,12 @@ kernels::Array stretch(const kernels::Array& array, const Shape& shape) {
 
 bool any_requires_grad(const Op& op, const Tensor* inputs, int count) {
   for (int i = 0; i < count; ++i)
-    if (inputs[i].defined() && node_of(inputs[i]) && op.has_rule(i)) return true;
+    if (has_node(inputs[i]) && op.has_rule(i)) return true;
   return false;
+}
+
+[[noreturn]] void refuse_dtype(const Op& op, DType dtype) {
+  throw DTypeError(std::string(op.name) + ": not defined for " + name(dtype) + "; convert with .to()");
 }
 
 }  // namespace
@@ -59,8 +63,9 @@ void execute(const Op& op, const Tensor* inputs, int input_count, Tensor* output
   }
   const DType dtype = (op.dispatch_on == DispatchOn::output ? out.data()[0] : in.data()[0])->dtype;
   const kernels::Kernel kernel = op.kernels[dtype];
-  if (!kernel) throw DTypeError(std::string(op.name) + ": not defined for " + name(dtype) + "; convert with .to()");
+  if (!kernel) refuse_dtype(op, dtype);
   const kernels::Call call{in.data(), input_count, out.data(), output_count, attributes.data()};
+  if (!context().observer) return kernel(call);
   const Run run{op.name, inputs, input_count, outputs, output_count, attributes, kernel, &call};
   Observers::tell([&run](Observer& observer) { observer.before(run); });
   kernel(call);
@@ -94,7 +99,7 @@ Tensor record(const Op& op, const Tensor* inputs, int input_count, Tensor y, con
   node->set_inputs(inputs, input_count);
 #ifndef NDEBUG
   for (int i = 0; i < input_count; ++i)
-    if (inputs[i].defined() && node_of(inputs[i])) check_thread(*node_of(inputs[i]), op.name);
+    if (has_node(inputs[i])) check_thread(*node_of(inputs[i]), op.name);
 #endif
   impl(y).node = std::move(node);
   Observers::tell([](Observer& observer) { observer.recorded(); });

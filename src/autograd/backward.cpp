@@ -35,10 +35,16 @@ class Slots {
   PoolArray<T> many_;
 };
 
+bool is_custom(const Node& node) { return node.extras && node.extras->custom; }
+
 /// One walk from the outputs to the leaves, newest node first.
 class Walk {
  public:
-  Walk(const char* what, bool retain_graph) : what_(what), retain_graph_(retain_graph) {}
+  Walk(const char* what, bool retain_graph) : what_(what), retain_graph_(retain_graph) {
+    entries_.reserve(16);
+    vacant_.reserve(16);
+    heap_.reserve(16);
+  }
   ~Walk() {
     for (const Entry& entry : entries_)
       if (entry.y.defined()) node_of(entry.y)->pending = -1;
@@ -50,8 +56,8 @@ class Walk {
   const std::vector<std::int64_t>* wanted = nullptr;
 
   bool is_wanted(const Tensor& x) const {
+    if (!has_node(x)) return false;
     const Node* node = node_of(x);
-    if (!node) return false;
     return !wanted || std::binary_search(wanted->begin(), wanted->end(), node->id);
   }
   /// The gradient of y so far.
@@ -63,18 +69,25 @@ class Walk {
   void expand(const Entry& entry);
 
  private:
-  bool older(int a, int b) const {
-    return node_of(entries_[static_cast<std::size_t>(a)].y)->id < node_of(entries_[static_cast<std::size_t>(b)].y)->id;
-  }
+  void expand_one_by_one(const Node& node, const Entry& entry);
+  void expand_at_once(const Node& node, const Entry& entry);
+  void arrive(const Node& node, int i, Tensor dx);
+  [[noreturn]] void fail_freed(const Node& node) const;
   void run_custom_rule(const Node& node, const Entry& entry, const Slots<Tensor>& dx) const;
   void check_gradient(const Node& node, int i, const Tensor& x, const Tensor& dx) const;
   Tensor apply_hooks(const Node& node, Tensor dy) const;
 
   const char* what_;
   bool retain_graph_;
+  /// A node that waits, and its place in entries_. Newer is greater.
+  struct Waiting {
+    std::int64_t id;
+    int place;
+    friend bool operator<(const Waiting& a, const Waiting& b) { return a.id < b.id; }
+  };
   PoolVector<Entry> entries_;
   PoolVector<int> vacant_;  // places in entries_ that are free again
-  PoolVector<int> heap_;    // places in entries_, newest node on top
+  PoolVector<Waiting> heap_;
 };
 
 // Adds `term` to `total`, in place where nobody else can see it.
@@ -83,7 +96,10 @@ void accumulate(Tensor& total, const Tensor& term) {
     total = term;
   } else if (!context().recording && !total.requires_grad() && is_sole_owner(total) && total.is_contiguous() &&
              total.shape() == term.shape()) {
-    const Tensor inputs[] = {detail::view(total, array(total).data, total.shape(), total.strides()), term};
+    // To an observer the sum so far is another tensor than the new one.
+    const bool watched = context().observer;
+    const Tensor so_far = watched ? view(total, array(total).data, total.shape(), total.strides()) : total;
+    const Tensor inputs[] = {so_far, term};
     execute(add_op(), inputs, 2, &total, 1);
   } else {
     total = add(total, term);
@@ -110,14 +126,14 @@ const Tensor& Walk::add(const Tensor& y, Tensor dy) {
   }
   entries_[static_cast<std::size_t>(place)] = {y, std::move(dy)};
   node.pending = place;
-  heap_.push_back(place);
-  std::push_heap(heap_.begin(), heap_.end(), [this](int a, int b) { return older(a, b); });
+  heap_.push_back({node.id, place});
+  std::push_heap(heap_.begin(), heap_.end());
   return entries_[static_cast<std::size_t>(place)].dy;
 }
 
 Entry Walk::next() {
-  std::pop_heap(heap_.begin(), heap_.end(), [this](int a, int b) { return older(a, b); });
-  const int place = heap_.back();
+  std::pop_heap(heap_.begin(), heap_.end());
+  const int place = heap_.back().place;
   heap_.pop_back();
   Entry entry = std::move(entries_[static_cast<std::size_t>(place)]);
   vacant_.push_back(place);
@@ -174,42 +190,62 @@ struct Watched {
 void Walk::expand(const Entry& entry) {
   Node& node = *node_of(entry.y);
   const Watched watched(node, entry);
-  const bool custom = node.extras && node.extras->custom;
+  const bool custom = is_custom(node);
   if (!node.op && !custom) return;
-  if (node.freed)
-    fail(what_, "the graph behind " + describe(node) +
-                    " was already freed by an earlier backward; pass retain_graph to the first one, or compute "
-                    "the loss again");
-
-  const int count = node.input_count;
-  const Tensor* inputs = node.inputs();
-  const Slots<bool> needed(count);
-  const Slots<Tensor> dx(count);
-  for (int i = 0; i < count; ++i) needed[i] = inputs[i].defined() && is_wanted(inputs[i]);
-  if (custom) {
-    run_custom_rule(node, entry, dx);
-  } else {
-    const Vjp at{entry.dy, entry.y, inputs, count, node.attributes};
-    if (node.op->node_rule) {
-      node.op->node_rule(at, needed.data(), dx.data());
-    } else {
-      for (int i = 0; i < count; ++i)
-        if (needed[i] && node.op->has_rule(i)) dx[i] = node.op->rules[i](at);
-    }
-  }
-
-  for (int i = 0; i < count; ++i) {
-    if (!needed[i] || !dx[i].defined()) continue;
-    if (!custom && node.op->broadcasts) dx[i] = sum_to(dx[i], inputs[i].shape());
-    check_gradient(node, i, inputs[i], dx[i]);
-    const Tensor term = context().observer ? dx[i] : Tensor();
-    const Tensor& sum = add(inputs[i], std::move(dx[i]));
-    Observers::tell([&](Observer& observer) { observer.gradient(i, inputs[i], term, sum); });
-  }
+  if (node.freed) fail_freed(node);
+  if (custom || node.op->node_rule)
+    expand_at_once(node, entry);
+  else
+    expand_one_by_one(node, entry);
   if (!retain_graph_) {
     node.freed = true;
     node.clear();
   }
+}
+
+void Walk::expand_one_by_one(const Node& node, const Entry& entry) {
+  const Tensor* inputs = node.inputs();
+  const Vjp at{entry.dy, entry.y, inputs, node.input_count, node.attributes};
+  const int count = std::min(node.input_count, Op::max_rules);
+  for (int i = 0; i < count; ++i) {
+    if (!node.op->rules[i] || !is_wanted(inputs[i])) continue;
+    Tensor dx = node.op->rules[i](at);
+    if (dx.defined()) arrive(node, i, std::move(dx));
+  }
+}
+
+void Walk::expand_at_once(const Node& node, const Entry& entry) {
+  const int count = node.input_count;
+  const Tensor* inputs = node.inputs();
+  const Slots<bool> needed(count);
+  const Slots<Tensor> dx(count);
+  for (int i = 0; i < count; ++i) needed[i] = is_wanted(inputs[i]);
+  if (is_custom(node))
+    run_custom_rule(node, entry, dx);
+  else
+    node.op->node_rule({entry.dy, entry.y, inputs, count, node.attributes}, needed.data(), dx.data());
+  for (int i = 0; i < count; ++i)
+    if (needed[i] && dx[i].defined()) arrive(node, i, std::move(dx[i]));
+}
+
+// dL/dx of the node's input i is known, as far as it goes through this node.
+void Walk::arrive(const Node& node, int i, Tensor dx) {
+  const Tensor& x = node.inputs()[i];
+  if (node.op && node.op->broadcasts && dx.shape() != x.shape()) dx = sum_to(dx, x.shape());
+  check_gradient(node, i, x, dx);
+  if (!context().observer) {
+    add(x, std::move(dx));
+    return;
+  }
+  const Tensor term = dx;
+  const Tensor& sum = add(x, std::move(dx));
+  Observers::tell([&](Observer& observer) { observer.gradient(i, x, term, sum); });
+}
+
+void Walk::fail_freed(const Node& node) const {
+  fail(what_, "the graph behind " + describe(node) +
+                  " was already freed by an earlier backward; pass retain_graph to the first one, or compute "
+                  "the loss again");
 }
 
 Tensor checked_seed(const char* what, const Tensor& output, const Tensor& seed) {
@@ -296,6 +332,7 @@ void backward(const Tensor& loss, const BackwardOptions& options) {
   Walk walk("backward", options.retain_graph || options.create_graph);
   walk.add(loss, seed);
   PoolVector<Entry> arrived;  // added to the Parameters when all is well: a backward that throws adds nothing
+  arrived.reserve(16);
   while (!walk.done()) {
     Entry entry = walk.next();
     const Node& node = *node_of(entry.y);

@@ -44,7 +44,7 @@ void Node::set_inputs(const Tensor* first, int count) {
 }
 
 void Node::clear() {
-  for (Tensor& input : few) input = Tensor();
+  for (int i = 0; i < std::min(input_count, inline_inputs); ++i) few[i] = Tensor();
   many = {};
   input_count = 0;
 }

@@ -75,6 +75,10 @@ Ref<Node> new_node();
 inline Node* node_of(const Tensor& x) {
   return static_cast<Node*>(impl(x).node.get());
 }
+/// Also for one that is empty.
+inline bool has_node(const Tensor& x) {
+  return x.defined() && Access::impl(x)->node;
+}
 /// "exp", "a leaf", or the name of a custom op.
 REGARD_API std::string describe(const Node& node);
 /// Path of the module that made it, if somebody was watching then.

@@ -3,22 +3,8 @@
 #include "memory/pool.hpp"
 
 namespace regard::detail {
-namespace {
 
-thread_local Arena* current_arena = nullptr;
-
-}  // namespace
-
-Arena* Arena::current() {
-  return current_arena;
-}
-
-Arena::Scope::Scope(Arena* arena) : before_(current_arena) {
-  current_arena = arena;
-}
-Arena::Scope::~Scope() {
-  current_arena = before_;
-}
+__thread Arena* current_arena;
 
 void* Arena::take(std::size_t bytes, bool& used_before) {
   const std::size_t size = block_bytes(bytes);

@@ -4,9 +4,14 @@
 
 #include <cstddef>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace regard::detail {
+
+class Arena;
+/// See Arena::current().
+extern __thread Arena* current_arena;
 
 class Arena {
  public:
@@ -15,13 +20,13 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   /// Where this thread's new numbers come from; null: from the pool.
-  static Arena* current();
+  static Arena* current() { return current_arena; }
 
   /// Makes an arena the current one, or none.
   class Scope {
    public:
-    explicit Scope(Arena* arena);
-    ~Scope();
+    explicit Scope(Arena* arena) : before_(std::exchange(current_arena, arena)) {}
+    ~Scope() { current_arena = before_; }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 

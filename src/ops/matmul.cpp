@@ -5,6 +5,7 @@
 #include <regard/ops.hpp>
 
 #include "autograd/apply.hpp"
+#include "kernels/contraction.hpp"
 #include "kernels/matmul.hpp"
 
 namespace regard {
@@ -57,11 +58,29 @@ Tensor product_da(const Vjp& at) {
   return sum_to(da, at.x(0).shape());
 }
 
+// y = alpha·Σ aᵀ·b over the rows of all leading axes.
+Tensor contraction(const Tensor& a, const Tensor& b, double alpha);
+
+// clang-format off
+const Op contraction_op = {"matmul", kernels::contraction, {
+    [](const Vjp& at) { return product(at.x(1), at.dy, Transpose::no, Transpose::yes, at.get<double>()); },
+    [](const Vjp& at) { return product(at.x(0), at.dy, Transpose::no, Transpose::no, at.get<double>()); }}};
+// clang-format on
+
+Tensor contraction(const Tensor& a, const Tensor& b, double alpha) {
+  return apply(contraction_op, {a, b}, {a.shape().back(), b.shape().back()}, a.dtype(), alpha);
+}
+
+bool fits_blas(Size rows) { return rows <= std::numeric_limits<int>::max(); }
+
 Tensor product_db(const Vjp& at) {
   const Product& how = at.get<Product>();
   const Shape& shape = at.x(1).shape();
   // Matrices of a that met the same b add up as rows of one product, rather than as many products and a sum.
   const int folded = how.transpose_a ? 0 : shared_axes(at.x(0).shape(), shape, at.dy.shape());
+  if (folded > 0 && folded + 2 == at.dy.rank() && fits_blas(at.dy.numel()))
+    return reshape(how.transpose_b ? contraction(at.dy, at.x(0), how.alpha) : contraction(at.x(0), at.dy, how.alpha),
+                   shape);
   const Tensor a = fold_rows(at.x(0), folded), dy = fold_rows(at.dy, folded);
   const Tensor db = how.transpose_b ? product(dy, a, Transpose::yes, flag(how.transpose_a), how.alpha)
                                     : product(a, dy, flag(!how.transpose_a), Transpose::no, how.alpha);
@@ -77,16 +96,17 @@ const Op product_op = {"matmul", kernels::product, {product_da, product_db}};
 Tensor product(const Tensor& a, const Tensor& b, Transpose transpose_a, Transpose transpose_b, double alpha) {
   const Product how{transpose_a == Transpose::yes, transpose_b == Transpose::yes, alpha};
   const DType dtype = common_float_dtype("matmul", a, b);
-  if (a.rank() < 2 || b.rank() < 2) refuse(a, b, how, "an operand has rank below 2");
-  const Size rows = a.size(how.transpose_a ? -1 : -2), inner_a = a.size(how.transpose_a ? -2 : -1);
-  const Size inner_b = b.size(how.transpose_b ? -1 : -2), columns = b.size(how.transpose_b ? -2 : -1);
+  const Shape &of_a = a.shape(), &of_b = b.shape();
+  if (of_a.rank() < 2 || of_b.rank() < 2) refuse(a, b, how, "an operand has rank below 2");
+  const auto extent = [](const Shape& shape, bool last) { return shape[shape.rank() - (last ? 1 : 2)]; };
+  const Size rows = extent(of_a, how.transpose_a), inner_a = extent(of_a, !how.transpose_a);
+  const Size inner_b = extent(of_b, how.transpose_b), columns = extent(of_b, !how.transpose_b);
   if (inner_a != inner_b)
     refuse(a, b, how,
            "inner axes " + std::to_string(inner_a) + " and " + std::to_string(inner_b) + " differ");
-  for (const Size extent : {rows, inner_a, columns})
-    if (extent > std::numeric_limits<int>::max())
-      refuse(a, b, how,
-             "extent " + std::to_string(extent) + " does not fit the 32 bits that BLAS counts with");
+  for (const Size each : {rows, inner_a, columns})
+    if (!fits_blas(each))
+      refuse(a, b, how, "extent " + std::to_string(each) + " does not fit the 32 bits that BLAS counts with");
   Shape shape = broadcast_leading("matmul", a, b);
   shape.push_back(rows);
   shape.push_back(columns);
@@ -94,7 +114,14 @@ Tensor product(const Tensor& a, const Tensor& b, Transpose transpose_a, Transpos
 }
 
 Shape broadcast_leading(const char* op, const Tensor& a, const Tensor& b) {
-  Shape leading_a = a.shape(), leading_b = b.shape();
+  const Shape &of_a = a.shape(), &of_b = b.shape();
+  if (of_b.rank() == 2 || of_a.rank() == 2) {
+    Shape leading = of_b.rank() == 2 ? of_a : of_b;
+    leading.erase(leading.rank() - 1);
+    leading.erase(leading.rank() - 1);
+    return leading;
+  }
+  Shape leading_a = of_a, leading_b = of_b;
   for (Shape* shape : {&leading_a, &leading_b})
     for (int i = 0; i < 2; ++i) shape->erase(shape->rank() - 1);
   if (leading_a == leading_b) return leading_a;

@@ -72,9 +72,13 @@ Ref<Storage> new_storage(Size elements, DType dtype);
 /// What a handle points at: a strided look at a storage, and the node that computed it.
 struct TensorImpl : Counted {
   kernels::Array array;
-  bool contiguous = true;
+  bool contiguous;
   Ref<Storage> storage;
   Ref<NodeBase> node;  ///< null for a constant
+
+  TensorImpl(void* data, DType dtype, const Shape& shape, const Strides& strides, bool is_contiguous,
+             Ref<Storage> numbers)
+      : array{data, dtype, shape, strides}, contiguous(is_contiguous), storage(std::move(numbers)) {}
 };
 void destroy(TensorImpl* impl) noexcept;
 

@@ -1,6 +1,7 @@
 #include <regard/shape.hpp>
 
 #include <algorithm>
+#include <cstdint>
 
 #include <regard/error.hpp>
 
@@ -54,17 +55,17 @@ std::string to_string(const Sizes& sizes) {
 }
 
 Strides contiguous_strides(const Shape& shape) {
-  Strides strides = Sizes::filled(shape.rank(), 1);
-  Size step = 1;
+  Strides strides = shape;
+  std::uint64_t step = 1;  // only where there are no elements, and so no steps, can it overflow
   for (int i = shape.rank() - 1; i >= 0; --i) {
-    strides[i] = step;
-    // Only where there are no elements, and so no steps, can it overflow.
-    if (__builtin_mul_overflow(step, std::max<Size>(shape[i], 1), &step)) step = 0;
+    strides[i] = static_cast<Size>(step);
+    step *= static_cast<std::uint64_t>(std::max<Size>(shape[i], 1));
   }
   return strides;
 }
 
 Shape broadcast_shapes(const Shape& a, const Shape& b, const char* op) {
+  if (a == b) return a;
   const int rank = std::max(a.rank(), b.rank());
   Shape out = Sizes::filled(rank, 1);
   for (int i = 1; i <= rank; ++i) {

@@ -43,21 +43,17 @@ void refuse_empty_handle() {
   throw GraphError("tensor: this handle is empty (default-constructed or moved from); assign it first");
 }
 
-namespace {
-Tensor wrap(const kernels::Array& array, bool contiguous, Ref<Storage> storage) {
-  return Access::wrap(new (allocate(sizeof(TensorImpl))) TensorImpl{{}, array, contiguous, std::move(storage), {}});
-}
-}  // namespace
-
 Tensor empty(const Shape& shape, DType dtype) {
   Ref<Storage> storage = new_storage(numel(shape), dtype);
   void* const data = storage->data();
-  return wrap({data, dtype, shape, contiguous_strides(shape)}, true, std::move(storage));
+  return Access::wrap(new (allocate(sizeof(TensorImpl))) TensorImpl(data, dtype, shape, contiguous_strides(shape),
+                                                                    true, std::move(storage)));
 }
 
 Tensor view(const Tensor& x, void* data, const Shape& shape, const Strides& strides) {
   const TensorImpl& source = impl(x);
-  return wrap({data, source.array.dtype, shape, strides}, has_contiguous_strides(shape, strides), source.storage);
+  return Access::wrap(new (allocate(sizeof(TensorImpl))) TensorImpl(
+      data, source.array.dtype, shape, strides, has_contiguous_strides(shape, strides), source.storage));
 }
 
 bool is_sole_owner(const Tensor& x) {
