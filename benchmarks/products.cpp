@@ -57,19 +57,22 @@ double ratio(const Rows<T>& rows, bool ta, bool tb, int m, int n, int k) {
 struct Shape3 {
   int m, n, k;
 };
-const Shape3 shapes[] = {{2, 2, 2},    {4, 4, 4},    {5, 5, 8},     {8, 8, 8},     {12, 12, 8},  {1, 32, 32},
-                         {32, 1, 32},  {10, 8, 8},   {12, 12, 12},  {16, 16, 16},  {12, 32, 12}, {12, 12, 32},
-                         {20, 20, 20}, {24, 24, 24}, {32, 32, 16},  {32, 32, 32},  {17, 33, 29}, {64, 32, 32},
-                         {48, 48, 48}, {64, 64, 64}, {768, 32, 32}, {128, 128, 32}};
+const Shape3 shapes[] = {{2, 2, 2},      {4, 4, 4},      {5, 5, 8},      {8, 8, 8},    {12, 12, 8},
+                         {1, 32, 32},    {32, 1, 32},    {10, 8, 8},     {12, 12, 12}, {16, 16, 16},
+                         {12, 32, 12},   {12, 12, 32},   {20, 20, 20},   {24, 24, 24}, {32, 32, 16},
+                         {32, 32, 32},   {17, 33, 29},   {64, 32, 32},   {48, 48, 48}, {64, 64, 64},
+                         {768, 32, 32},  {32, 32, 768},  {640, 16, 16},  {640, 8, 16}, {640, 16, 8},
+                         {16, 8, 640},   {12, 8, 12},    {12, 16, 12},   {96, 96, 96}, {128, 128, 128},
+                         {128, 128, 32}, {128, 32, 128}, {256, 256, 256}};
 
 template <class T>
 void print(const char* set, const char* type, const Rows<T>& rows) {
   for (const Shape3& s : shapes) {
-    if (s.k * s.n > small_product_room) continue;
     std::printf("%-8s %s %7d %3d x %2d x %2d ", set, type, s.m * s.n * s.k, s.m, s.n, s.k);
     for (const bool ta : {false, true})
       for (const bool tb : {false, true})
-        std::printf("  %c%c %.2f", ta ? 'T' : 'N', tb ? 'T' : 'N', ratio(rows, ta, tb, s.m, s.n, s.k));
+        if (!tb || s.k * s.n <= small_product_room)
+          std::printf("  %c%c %.2f", ta ? 'T' : 'N', tb ? 'T' : 'N', ratio(rows, ta, tb, s.m, s.n, s.k));
     std::printf("\n");
   }
 }

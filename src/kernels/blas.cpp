@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <vector>
 
 #include <regard/blas.hpp>
@@ -55,18 +54,21 @@ bool multiplies(bool ta, bool tb) {
   return true;
 }
 
+bool test() {
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true})
+      if (!multiplies<float>(ta, tb) || !multiplies<double>(ta, tb))
+        throw Error("matmul: the BLAS gets a 37 x 43 times 43 x 29 product wrong (" + blas_description() +
+                    "). Its kernels do not fit this processor; with OpenBLAS, set OPENBLAS_CORETYPE (for "
+                    "example to "
+                    "HASWELL, or to PRESCOTT for the plainest) before the program starts, or install a "
+                    "newer version");
+  return true;
+}
+
 void test_once() {
-  static std::once_flag tested;
-  std::call_once(tested, [] {
-    for (const bool ta : {false, true})
-      for (const bool tb : {false, true})
-        if (!multiplies<float>(ta, tb) || !multiplies<double>(ta, tb))
-          throw Error("matmul: the BLAS gets a 37 x 43 times 43 x 29 product wrong (" + blas_description() +
-                      "). Its kernels do not fit this processor; with OpenBLAS, set OPENBLAS_CORETYPE (for "
-                      "example to "
-                      "HASWELL, or to PRESCOTT for the plainest) before the program starts, or install a "
-                      "newer version");
-  });
+  static const bool tested = test();
+  static_cast<void>(tested);
 }
 
 }  // namespace

@@ -12,20 +12,13 @@ namespace regard::kernels {
 /// one shape.
 template <int count, class Line>
 void for_each_line(const std::array<const Array*, count>& arrays, int axis, Line&& line) {
-  std::array<Array, count> rest;
-  std::array<const Array*, count> pointers;
-  for (std::size_t i = 0; i < count; ++i) {
-    rest[i] = *arrays[i];
-    rest[i].shape.erase(axis);
-    rest[i].strides.erase(axis);
-    pointers[i] = &rest[i];
-  }
-  for_each_row<count>(pointers, [&](std::array<Size, count> at, Size n, const std::array<Size, count>& step) {
-    for (Size i = 0; i < n; ++i) {
-      line(at);
-      for (std::size_t k = 0; k < count; ++k) at[k] += step[k];
-    }
-  });
+  for_each_row<count>(Walk<count>(arrays, axis),
+                      [&](std::array<Size, count> at, Size n, const std::array<Size, count>& step) {
+                        for (Size i = 0; i < n; ++i) {
+                          line(at);
+                          for (std::size_t k = 0; k < count; ++k) at[k] += step[k];
+                        }
+                      });
 }
 
 /// The step of a dense line, known when the loop is compiled, so that it can be vectorised.

@@ -1,5 +1,6 @@
-// Loops over strided arrays of one shape: axes are collapsed where the strides allow, so that the inner loop is as
-// long as it can be, and the inner loop is told when all strides are 0 or 1 so that it can be vectorised.
+// Loops over strided arrays of one shape: axes are collapsed where the strides allow, so that the inner loop
+// is as long as it can be, and the inner loop is told when all strides are 0 or 1 so that it can be
+// vectorised.
 #pragma once
 
 #include <array>
@@ -8,68 +9,77 @@
 
 namespace regard::kernels {
 
-/// The axes of `count` arrays of one shape, merged where every array steps through two neighbours as through one,
-/// axes of extent 1 dropped.
-template <int count>
-struct Collapsed {
-  Shape shape;
-  std::array<Strides, count> strides;
+inline bool is_empty(const Shape& shape) {
+  for (const Size extent : shape)
+    if (extent == 0) return true;
+  return false;
+}
 
-  explicit Collapsed(const std::array<const Array*, count>& arrays) {
-    const Shape& full = arrays[0]->shape;
-    for (int axis = 0; axis < full.rank(); ++axis) {
-      if (full[axis] == 1) continue;
-      if (merges(arrays, axis)) {
-        shape[shape.rank() - 1] *= full[axis];
-        for (int i = 0; i < count; ++i)
-          strides[static_cast<std::size_t>(i)][shape.rank() - 1] = arrays[static_cast<std::size_t>(i)]->strides[axis];
+/// How to walk through `count` arrays of one shape, the innermost axis first. Axes are merged where every
+/// array steps through two neighbours as through one; those of extent 1, and one that is left out, are
+/// dropped.
+template <int count>
+struct Walk {
+  int rank = 0;                             ///< 0 for empty arrays, else at least 1
+  Size extents[max_rank];                   // set as far as rank goes
+  std::array<Size, count> steps[max_rank];  // likewise; in elements
+
+  explicit Walk(const std::array<const Array*, count>& arrays, int left_out = -1) {
+    const Shape& shape = arrays[0]->shape;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      if (axis == left_out || shape[axis] == 1) continue;
+      if (shape[axis] == 0) {
+        rank = 0;
+        return;
+      }
+      if (rank > 0 && continues(arrays, axis)) {
+        extents[rank - 1] *= shape[axis];
       } else {
-        shape.push_back(full[axis]);
-        for (int i = 0; i < count; ++i)
-          strides[static_cast<std::size_t>(i)].push_back(arrays[static_cast<std::size_t>(i)]->strides[axis]);
+        extents[rank] = shape[axis];
+        for (std::size_t i = 0; i < count; ++i) steps[rank][i] = arrays[i]->strides[axis];
+        ++rank;
       }
     }
-    if (shape.empty()) {
-      shape.push_back(1);
-      for (Strides& s : strides) s.push_back(1);
-    }
+    if (rank > 0) return;
+    rank = 1;
+    extents[0] = 1;
+    steps[0].fill(1);
   }
 
  private:
   // Does the axis continue the last one that was kept?
-  bool merges(const std::array<const Array*, count>& arrays, int axis) const {
-    if (shape.empty()) return false;
-    const int last = shape.rank() - 1;
-    for (int i = 0; i < count; ++i) {
-      const Array& array = *arrays[static_cast<std::size_t>(i)];
-      if (strides[static_cast<std::size_t>(i)][last] != array.shape[axis] * array.strides[axis]) return false;
-    }
+  bool continues(const std::array<const Array*, count>& arrays, int axis) const {
+    for (std::size_t i = 0; i < count; ++i)
+      if (arrays[i]->strides[axis] != extents[rank - 1] * steps[rank - 1][i]) return false;
     return true;
   }
 };
 
-/// Calls row(offsets, n, strides) for every innermost row; offsets and strides are in elements, one per array.
+/// Calls row(offsets, n, steps) for every innermost row of a walk; offsets and steps are in elements, one per
+/// array.
 template <int count, class Row>
-void for_each_row(const std::array<const Array*, count>& arrays, Row&& row) {
-  if (numel(arrays[0]->shape) == 0) return;
-  const Collapsed<count> axes(arrays);
-  const int inner = axes.shape.rank() - 1;
-  std::array<Size, count> offset{}, step{};
-  for (int i = 0; i < count; ++i) step[static_cast<std::size_t>(i)] = axes.strides[static_cast<std::size_t>(i)][inner];
-  Sizes index = Sizes::filled(inner, 0);
+void for_each_row(const Walk<count>& walk, Row&& row) {
+  if (walk.rank == 0) return;
+  std::array<Size, count> offset{};
+  Size index[max_rank];
+  for (int axis = 1; axis < walk.rank; ++axis) index[axis] = 0;
   while (true) {
-    row(offset, axes.shape[inner], step);
-    int axis = inner - 1;
-    for (; axis >= 0; --axis) {
-      for (int i = 0; i < count; ++i)
-        offset[static_cast<std::size_t>(i)] += axes.strides[static_cast<std::size_t>(i)][axis];
-      if (++index[axis] < axes.shape[axis]) break;
-      for (int i = 0; i < count; ++i)
-        offset[static_cast<std::size_t>(i)] -= axes.strides[static_cast<std::size_t>(i)][axis] * axes.shape[axis];
+    row(offset, walk.extents[0], walk.steps[0]);
+    int axis = 1;
+    for (; axis < walk.rank; ++axis) {
+      const std::array<Size, count>& step = walk.steps[axis];
+      for (std::size_t i = 0; i < count; ++i) offset[i] += step[i];
+      if (++index[axis] < walk.extents[axis]) break;
+      for (std::size_t i = 0; i < count; ++i) offset[i] -= step[i] * walk.extents[axis];
       index[axis] = 0;
     }
-    if (axis < 0) return;
+    if (axis >= walk.rank) return;
   }
+}
+
+template <int count, class Row>
+void for_each_row(const std::array<const Array*, count>& arrays, Row&& row) {
+  for_each_row<count>(Walk<count>(arrays), row);
 }
 
 /// out = f(in), element by element. Out may be the input itself.

@@ -43,44 +43,86 @@ BlasForm blas_form(const Matrix& m) {
   return plain.readable ? plain : form(true, m.row, m.rows, m.column, m.columns);
 }
 
-// The array itself, or a row-major copy where BLAS cannot read it. Leading axes of stride 0 are copied once.
+bool is_readable(const Array& x) {
+  return blas_form(matrix_of(x, false)).readable;
+}
+
+/// A row-major copy. Leading axes of stride 0 are copied once.
 template <class T>
-class Readable {
+class Copy {
  public:
-  Readable(const Array& x, bool transpose) : array_(x) {
-    if (blas_form(matrix_of(x, transpose)).readable) return;
+  explicit Copy(const Array& x) {
     Array from = x;
     for (int axis = 0; axis < from.shape.rank() - 2; ++axis)
       if (from.strides[axis] == 0) from.shape[axis] = 1;
-    copy_ = detail::PoolArray<T>::unset(static_cast<std::size_t>(numel(from.shape)));
-    array_ = {copy_.data(), x.dtype, from.shape, contiguous_strides(from.shape)};
+    numbers_ = detail::PoolArray<T>::unset(static_cast<std::size_t>(numel(from.shape)));
+    array_ = {numbers_.data(), x.dtype, from.shape, contiguous_strides(from.shape)};
     map1<T, T>(from, array_, [](T value) { return value; });
   }
   const Array& array() const { return array_; }
 
  private:
   Array array_;
-  detail::PoolArray<T> copy_;
+  detail::PoolArray<T> numbers_;
 };
 
-// Rows of consecutive matrices that meet the same right operand are rows of one larger matrix.
-void fold_rows(Array& results, Array& lefts, Array& rights, Matrix& left) {
-  while (!results.shape.empty()) {
-    const int last = results.shape.rank() - 1;
-    const Size count = results.shape[last];
-    if (count != 1) {
-      Matrix folded = left;
-      if (left.rows == 1) folded.row = lefts.strides[last];
-      folded.rows *= count;
-      const bool in_step = lefts.strides[last] == left.rows * folded.row;
-      if (rights.strides[last] != 0 || !in_step || folded.rows > blas_limit || !blas_form(folded).readable)
-        return;
-      left = folded;
+/// How far apart neighbours along an axis of the output's leading ones are in x, which stretches to them.
+Size leading_step(const Array& x, int axis, int rank) {
+  const int own = axis - (rank - x.shape.rank());
+  return own < 0 || x.shape[own] == 1 ? 0 : x.strides[own];
+}
+
+/// Takes the leading axes of a batch into one call, from the last on, as long as that can be done: matrices
+/// that meet the same right operand as rows of one larger matrix, the others as so many products in equal
+/// steps. Gives how many axes are left.
+template <class T>
+int gather_batch(SmallProduct<T>& at, const Array& out, const Array& a, const Array& b) {
+  const int rank = out.shape.rank();
+  int axis = rank - 3;
+  for (; axis >= 0; --axis) {
+    const Size extent = out.shape[axis];
+    if (extent == 1) continue;
+    const Size step_a = leading_step(a, axis, rank), step_b = leading_step(b, axis, rank),
+               step_c = out.strides[axis];
+    if (at.count == 1) {
+      const Size a_row = at.m == 1 ? step_a : at.a_row, m = at.m * extent;
+      const bool in_step = step_b == 0 && step_a == at.m * a_row && step_c == at.m * at.n && m <= blas_limit;
+      if (in_step && blas_form({m, at.k, a_row, at.a_column}).readable) {
+        at.m = m;
+        at.a_row = a_row;
+        continue;
+      }
+      at.next_a = step_a, at.next_b = step_b, at.next_c = step_c;
+    } else if (step_a != at.count * at.next_a || step_b != at.count * at.next_b ||
+               step_c != at.count * at.next_c) {
+      break;
     }
-    for (Array* array : {&results, &lefts, &rights}) {
-      array->shape.erase(last);
-      array->strides.erase(last);
-    }
+    at.count *= extent;
+  }
+  return axis + 1;
+}
+
+/// at.count calls of BLAS.
+template <class T>
+void run_blas(const SmallProduct<T>& at) {
+  const BlasForm a = blas_form({at.m, at.k, at.a_row, at.a_column}),
+                 b = blas_form({at.k, at.n, at.b_row, at.b_column});
+  const int m = static_cast<int>(at.m), n = static_cast<int>(at.n), k = static_cast<int>(at.k);
+  for (Size i = 0; i < at.count; ++i)
+    gemm(a.transpose, b.transpose, m, n, k, at.alpha, at.a + i * at.next_a, a.leading, at.b + i * at.next_b,
+         b.leading, at.c + i * at.next_c, n);
+}
+
+/// run(at) for all elements of the first `axes` leading axes.
+template <class T, class Run>
+void for_each_batch(SmallProduct<T> at, const Array& out, const Array& a, const Array& b, int axes, Run run) {
+  if (axes == 0) return run(at);
+  const int axis = axes - 1, rank = out.shape.rank();
+  for (Size i = 0; i < out.shape[axis]; ++i) {
+    for_each_batch(at, out, a, b, axis, run);
+    at.a += leading_step(a, axis, rank);
+    at.b += leading_step(b, axis, rank);
+    at.c += out.strides[axis];
   }
 }
 
@@ -101,48 +143,17 @@ Array batch_of(const Array& x, const Shape& batch, int inner) {
 
 template <class T>
 void multiply(const Array& out, const Array& a, const Array& b, const Product& how) {
-  if (numel(out.shape) == 0) return;
-  if (matrix_of(a, how.transpose_a).columns == 0) {
-    // An empty sum; some versions of BLAS leave garbage here.
-    std::fill_n(out.as<T>(), numel(out.shape), T{0});
-    return;
-  }
-  const Readable<T> first(a, how.transpose_a), second(b, how.transpose_b);
-  Matrix left = matrix_of(first.array(), how.transpose_a);
-  const Matrix right = matrix_of(second.array(), how.transpose_b);
-  Shape batch = out.shape;
-  batch.erase(batch.rank() - 1);
-  batch.erase(batch.rank() - 1);
-  Array results = batch_of(out, batch), lefts = batch_of(first.array(), batch),
-        rights = batch_of(second.array(), batch);
-  fold_rows(results, lefts, rights, left);
-  const T alpha = static_cast<T>(how.alpha);
-  const auto for_each_product = [&](auto multiply_one) {
-    for_each_row<3>({&results, &lefts, &rights}, [&](const auto& at, Size count, const auto& step) {
-      for (Size i = 0; i < count; ++i)
-        multiply_one(results.as<T>() + at[0] + i * step[0], lefts.as<const T>() + at[1] + i * step[1],
-                     rights.as<const T>() + at[2] + i * step[2]);
-    });
-  };
-  SmallProduct<T> small{left.rows,   right.columns, left.columns, alpha,        nullptr, left.row,
-                        left.column, nullptr,       right.row,    right.column, nullptr};
-  if (is_small(small)) {
-    const auto run = rows<T>().small_product;
-    for_each_product([&](T* c, const T* x, const T* y) {
-      small.c = c;
-      small.a = x;
-      small.b = y;
-      run(small);
-    });
-  } else {
-    const BlasForm left_form = blas_form(left), right_form = blas_form(right);
-    const int m = static_cast<int>(left.rows), n = static_cast<int>(right.columns),
-              k = static_cast<int>(left.columns);
-    for_each_product([&](T* c, const T* x, const T* y) {
-      gemm(left_form.transpose, right_form.transpose, m, n, k, alpha, x, left_form.leading, y,
-           right_form.leading, c, n);
-    });
-  }
+  if (is_empty(out.shape)) return;
+  const Matrix left = matrix_of(a, how.transpose_a), right = matrix_of(b, how.transpose_b);
+  // An empty sum; some versions of BLAS leave garbage here.
+  if (left.columns == 0) return static_cast<void>(std::fill_n(out.as<T>(), numel(out.shape), T{0}));
+  if (!is_readable(a)) return multiply<T>(out, Copy<T>(a).array(), b, how);
+  if (!is_readable(b)) return multiply<T>(out, a, Copy<T>(b).array(), how);
+  SmallProduct<T> at{left.rows,       right.columns, left.columns, static_cast<T>(how.alpha),
+                     a.as<const T>(), left.row,      left.column,  b.as<const T>(),
+                     right.row,       right.column,  out.as<T>()};
+  const int axes = gather_batch(at, out, a, b);
+  for_each_batch(at, out, a, b, axes, is_small(at) ? rows<T>().small_product : run_blas<T>);
 }
 
 template void multiply<float>(const Array&, const Array&, const Array&, const Product&);

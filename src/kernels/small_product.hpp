@@ -10,7 +10,7 @@ struct SmallProductLimits {
   Size plain;         ///< B's columns lie side by side
   Size turned;        ///< B's do not, A's do
   Size turned_twice;  ///< neither do
-  Size vector;        ///< C is a row or a column
+  Size thin;          ///< C has fewer than 4 rows or 8 columns
 };
 
 /// Of an instruction set beside the BLAS kernels of a name (openblas_get_corename()).
@@ -22,13 +22,14 @@ const SmallProductLimits& small_product_limits();
 /// Is our own loop the one to take?
 template <class T>
 bool is_small(const SmallProduct<T>& at) {
-  if (at.n > small_product_room || at.k * at.n > small_product_room) return false;
   const SmallProductLimits& limits = small_product_limits();
-  const Size limit = at.m == 1 || at.n == 1 ? limits.vector
-                     : at.b_column == 1     ? limits.plain
-                     : at.a_column == 1     ? limits.turned
-                                            : limits.turned_twice;
-  return at.m <= limit && at.m * at.n * at.k <= limit;
+  const Size limit = at.m < 4 || at.n < 8 ? limits.thin
+                     : at.b_column == 1   ? limits.plain
+                     : at.a_column == 1   ? limits.turned
+                                          : limits.turned_twice;
+  const auto fits = [](Size a, Size b, Size most) { return a <= most && b <= most && a * b <= most; };
+  return fits(at.m, at.n, limit) && fits(at.m * at.n, at.k, limit) &&
+         (at.b_column == 1 || fits(at.n, at.k, small_product_room));
 }
 
 }  // namespace regard::kernels

@@ -123,18 +123,48 @@ TEST(SmallProduct, LimitsAreOfTheSetAndOfTheBlas) {
             kernels::small_product_limits("avx2", "SkylakeX").plain);
   EXPECT_GT(kernels::small_product_limits("avx512", "Zen").plain,
             kernels::small_product_limits("baseline", "Zen").plain);
-  EXPECT_GT(kernels::small_product_limits("avx512", "").vector, 0);
+  EXPECT_GT(kernels::small_product_limits("avx512", "").thin, 0);
 }
 
 TEST(SmallProduct, WhatHasNoRoomGoesToBlas) {
-  kernels::SmallProduct<float> at{1, 1, 1, 1, nullptr, 1, 1, nullptr, 1, 1, nullptr};
-  EXPECT_TRUE(kernels::is_small(at));
-  at.n = kernels::small_product_room + 1;
+  constexpr Size k = 8, n = kernels::small_product_room / k;
+  kernels::SmallProduct<float> at{8, n, k, 1, nullptr, k, 1, nullptr, n, 1, nullptr};
+  const Size most =
+      std::max(kernels::small_product_limits().plain, kernels::small_product_limits().turned_twice);
+  EXPECT_EQ(kernels::is_small(at), 8 * n * k <= kernels::small_product_limits().plain);
+  std::swap(at.b_row, at.b_column);
+  EXPECT_EQ(kernels::is_small(at), 8 * n * k <= kernels::small_product_limits().turned_twice);
+  at.n += 1;  // more than can be turned
   EXPECT_FALSE(kernels::is_small(at));
+  std::swap(at.b_row, at.b_column);
   at.n = at.k = 64;
+  at.m = most / (64 * 64) + 4;
   EXPECT_FALSE(kernels::is_small(at));
   at.n = at.k = at.m = Size{1} << 31;
   EXPECT_FALSE(kernels::is_small(at));
+}
+
+TEST(SmallProduct, OfABatchIsEachAlone) {
+  on_every_set([](const auto& rows) {
+    using T = typename std::decay_t<decltype(rows)>::Number;
+    constexpr Size m = 5, n = 6, k = 7, count = 3;
+    const std::vector<T> a = random_numbers<T>(count * m * k), shared = random_numbers<T>(k * n, -1, 1, 2);
+    for (const bool turned : {false, true}) {
+      std::vector<T> together(static_cast<std::size_t>(count * (m * n + 1)), T{-77}), alone(m * n);
+      kernels::SmallProduct<T> at{
+          m, n, k, 1, a.data(), k, 1, shared.data(), turned ? 1 : n, turned ? k : 1, together.data()};
+      at.count = count, at.next_a = m * k, at.next_b = 0, at.next_c = m * n + 1;
+      rows.small_product(at);
+      at.count = 1, at.c = alone.data();
+      for (Size i = 0; i < count; ++i) {
+        at.a = a.data() + i * m * k;
+        rows.small_product(at);
+        const auto from = together.begin() + static_cast<std::ptrdiff_t>(i * at.next_c);
+        EXPECT_TRUE(std::equal(alone.begin(), alone.end(), from)) << i;
+        EXPECT_EQ(from[m * n], T{-77});
+      }
+    }
+  });
 }
 
 }  // namespace

@@ -232,6 +232,72 @@ REGARD_INLINE Truths<T> load_truths(const bool* keep, Size count) {
   return load_first_truths<T>(keep, count);
 }
 
+/// A vector of T, for loops that take one of half the width as well.
+template <class T>
+struct Wide {
+  using Vector = Batch<T>;
+  static constexpr Size width = REGARD_VARIANT::width<T>;
+
+  REGARD_INLINE static Vector all(T x) { return Vector(x); }
+  REGARD_INLINE static Vector multiply(const Vector& a, const Vector& b) { return a * b; }
+  REGARD_INLINE static Vector multiply_add(const Vector& a, const Vector& b, const Vector& c) {
+    return REGARD_VARIANT::multiply_add<T>(a, b, c);
+  }
+  template <class Count>
+  REGARD_INLINE static Vector load(const T* from, Count count) {
+    return REGARD_VARIANT::load(from, count);
+  }
+  template <class Count>
+  REGARD_INLINE static void store(T* to, Count count, const Vector& x) {
+    REGARD_VARIANT::store<T>(to, count, x);
+  }
+};
+
+#if defined(__AVX512VL__)
+
+/// Of half the width: many processors do two of these in the time of one. Not xsimd's, whose functions the
+/// AVX2 files share.
+template <class T>
+struct Half;
+
+template <>
+struct Half<float> {
+  using Vector = __m256;
+  static constexpr Size width = 8;
+
+  REGARD_INLINE static Vector all(float x) { return _mm256_set1_ps(x); }
+  REGARD_INLINE static Vector multiply(Vector a, Vector b) { return _mm256_mul_ps(a, b); }
+  REGARD_INLINE static Vector multiply_add(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
+  REGARD_INLINE static Vector load(const float* from, All) { return _mm256_loadu_ps(from); }
+  REGARD_INLINE static Vector load(const float* from, Size count) {
+    return _mm256_maskz_loadu_ps(static_cast<__mmask8>(first_bits(count)), from);
+  }
+  REGARD_INLINE static void store(float* to, All, Vector x) { _mm256_storeu_ps(to, x); }
+  REGARD_INLINE static void store(float* to, Size count, Vector x) {
+    _mm256_mask_storeu_ps(to, static_cast<__mmask8>(first_bits(count)), x);
+  }
+};
+
+template <>
+struct Half<double> {
+  using Vector = __m256d;
+  static constexpr Size width = 4;
+
+  REGARD_INLINE static Vector all(double x) { return _mm256_set1_pd(x); }
+  REGARD_INLINE static Vector multiply(Vector a, Vector b) { return _mm256_mul_pd(a, b); }
+  REGARD_INLINE static Vector multiply_add(Vector a, Vector b, Vector c) { return _mm256_fmadd_pd(a, b, c); }
+  REGARD_INLINE static Vector load(const double* from, All) { return _mm256_loadu_pd(from); }
+  REGARD_INLINE static Vector load(const double* from, Size count) {
+    return _mm256_maskz_loadu_pd(static_cast<__mmask8>(first_bits(count)), from);
+  }
+  REGARD_INLINE static void store(double* to, All, Vector x) { _mm256_storeu_pd(to, x); }
+  REGARD_INLINE static void store(double* to, Size count, Vector x) {
+    _mm256_mask_storeu_pd(to, static_cast<__mmask8>(first_bits(count)), x);
+  }
+};
+
+#endif
+
 /// f(i, count) for every vector of n numbers: count is All, but for the last one's lanes.
 template <class T, class F>
 REGARD_INLINE void for_each_vector(Size n, F f) {

@@ -1,81 +1,127 @@
 // Small products of matrices: tiles of C stay in registers while k runs. Every element is one sum in the
 // order of k, whatever the tile, so it depends on its own row and column alone.
 #include "kernels/vector/batch.hpp"
+#include "kernels/vector/transpose.hpp"
 #include "kernels/vector/variant.hpp"
+
+// Before anything else is done with it: only then are the vectors of an array kept in registers.
+#if defined(__GNUC__) && !defined(__clang__)
+#define UNROLLED _Pragma("GCC unroll 12")
+#else
+#define UNROLLED
+#endif
 
 namespace regard::kernels::REGARD_VARIANT {
 namespace {
 
-/// B's numbers as dense rows, a multiple of the width apart.
+/// One of the products: B as dense rows, a multiple of the width apart.
 template <class T>
-struct DenseRows {
-  const T* first;
-  Size step;
+struct Matrices {
+  const T *a, *b;
+  Size b_row;
+  T* c;
 };
 
-/// rows x (vectors·width) elements of C from column j on; `count` lanes of the last vector exist.
-template <int rows, int vectors, class T, class Count>
-REGARD_INLINE void tile(const SmallProduct<T>& at, const DenseRows<T>& b, Size i, Size j, Count count) {
-  Batch<T> sums[rows][vectors];
-  for (auto& row : sums)
-    for (Batch<T>& sum : row) sum = Batch<T>(T{0});
-  const T* a = at.a + i * at.a_row;
-  const T* from = b.first + j;
-  for (Size p = 0; p < at.k; ++p, a += at.a_column, from += b.step) {
-    Batch<T> right[vectors];
-    for (int v = 0; v + 1 < vectors; ++v) right[v] = load(from + v * width<T>);
-    right[vectors - 1] = load(from + (vectors - 1) * width<T>, count);
-    for (int row = 0; row < rows; ++row) {
-      const Batch<T> left(a[row * at.a_row]);
-      for (int v = 0; v < vectors; ++v) sums[row][v] = multiply_add(left, right[v], sums[row][v]);
+/// rows x (vectors·width) elements of C from (i, j) on; `count` lanes of the last vector exist.
+template <class V, int rows, int vectors, class T, class Count>
+REGARD_INLINE void tile(const SmallProduct<T>& at, const Matrices<T>& of, Size i, Size j, Count count) {
+  using Vector = typename V::Vector;
+  const Size k = at.k, a_row = at.a_row, a_column = at.a_column, b_row = of.b_row, n = at.n;
+  const T *a = of.a + i * a_row, *b = of.b + j;
+  T* c = of.c + i * n + j;
+  Vector sums[rows][vectors];
+  UNROLLED for (int row = 0; row < rows; ++row) {
+    UNROLLED for (int v = 0; v < vectors; ++v) sums[row][v] = V::all(T{0});
+  }
+  for (Size p = 0; p < k; ++p, a += a_column, b += b_row) {
+    Vector right[vectors];
+    UNROLLED for (int v = 0; v + 1 < vectors; ++v) right[v] = V::load(b + v * V::width, All{});
+    right[vectors - 1] = V::load(b + (vectors - 1) * V::width, count);
+    UNROLLED for (int row = 0; row < rows; ++row) {
+      const Vector left = V::all(a[row * a_row]);
+      UNROLLED for (int v = 0; v < vectors; ++v) sums[row][v] = V::multiply_add(left, right[v], sums[row][v]);
     }
   }
-  const Batch<T> alpha(at.alpha);
-  for (int row = 0; row < rows; ++row) {
-    T* const to = at.c + (i + row) * at.n + j;
-    for (int v = 0; v + 1 < vectors; ++v) store(to + v * width<T>, alpha * sums[row][v]);
-    store(to + (vectors - 1) * width<T>, count, Batch<T>(alpha * sums[row][vectors - 1]));
+  if (at.alpha != T{1}) {
+    const Vector alpha = V::all(at.alpha);
+    UNROLLED for (int row = 0; row < rows; ++row) {
+      UNROLLED for (int v = 0; v < vectors; ++v) sums[row][v] = V::multiply(alpha, sums[row][v]);
+    }
+  }
+  UNROLLED for (int row = 0; row < rows; ++row, c += n) {
+    UNROLLED for (int v = 0; v + 1 < vectors; ++v) V::store(c + v * V::width, All{}, sums[row][v]);
+    V::store(c + (vectors - 1) * V::width, count, sums[row][vectors - 1]);
   }
 }
 
-/// All rows of one strip of columns.
-template <int vectors, class T, class Count>
-REGARD_INLINE void strip(const SmallProduct<T>& at, const DenseRows<T>& b, Size j, Count count) {
-  constexpr int rows = vectors == 1 ? 8 : width<T> * static_cast<Size>(sizeof(T)) == 64 ? 8 : 6;
+/// The last rows, `rows` at most.
+template <class V, int rows, int vectors, class T, class Count>
+REGARD_INLINE void last_tile(const SmallProduct<T>& at, const Matrices<T>& of, Size i, Size j, Count count) {
+  if constexpr (rows > 0) {
+    if (at.m - i == rows) return tile<V, rows, vectors>(at, of, i, j, count);
+    last_tile<V, rows - 1, vectors>(at, of, i, j, count);
+  }
+}
+
+/// All rows of one strip of columns: as many at once as there are registers for, and as keep two multipliers
+/// busy. A function of its own: many tiles in one are too much for a compiler.
+template <class V, int vectors, class T, class Count>
+__attribute__((noinline)) void strip(const SmallProduct<T>& at, const Matrices<T>& of, Size j, Count count) {
+  constexpr bool widest = sizeof(typename V::Vector) == 64;
+  constexpr int rows = widest ? 8 : vectors == 1 ? 12 : 6, few = rows == 12 ? 8 : rows;
   Size i = 0;
-  for (; i + rows <= at.m; i += rows) tile<rows, vectors>(at, b, i, j, count);
-  for (; i + 4 <= at.m; i += 4) tile<4, vectors>(at, b, i, j, count);
-  for (; i + 2 <= at.m; i += 2) tile<2, vectors>(at, b, i, j, count);
-  if (i < at.m) tile<1, vectors>(at, b, i, j, count);
+  // So many only where enough are left for the next tile, or none.
+  for (; at.m - i == rows || at.m - i >= rows + few; i += rows) tile<V, rows, vectors>(at, of, i, j, count);
+  for (; i + few <= at.m; i += few) tile<V, few, vectors>(at, of, i, j, count);
+  last_tile<V, few - 1, vectors>(at, of, i, j, count);
+}
+
+/// The last columns, not more than a vector's, from j on.
+template <class T>
+REGARD_INLINE void last_strip(const SmallProduct<T>& at, const Matrices<T>& of, Size j) {
+  const Size columns = at.n - j;
+#if defined(__AVX512VL__)
+  if (columns == Half<T>::width) return strip<Half<T>, 1>(at, of, j, All{});
+  if (columns < Half<T>::width) return strip<Half<T>, 1>(at, of, j, columns);
+#endif
+  columns == width<T> ? strip<Wide<T>, 1>(at, of, j, All{}) : strip<Wide<T>, 1>(at, of, j, columns);
 }
 
 template <class T>
-REGARD_INLINE void multiply(const SmallProduct<T>& at, const DenseRows<T>& b) {
+REGARD_INLINE void multiply(const SmallProduct<T>& at, const Matrices<T>& of) {
   Size j = 0;
-  for (; j + 2 * width<T> <= at.n; j += 2 * width<T>) strip<2>(at, b, j, All{});
-  if (j + width<T> < at.n) return strip<2>(at, b, j, at.n - j - width<T>);
-  if (j + width<T> == at.n) return strip<1>(at, b, j, All{});
-  if (j < at.n) strip<1>(at, b, j, at.n - j);
+  for (; j + 2 * width<T> <= at.n; j += 2 * width<T>) strip<Wide<T>, 2>(at, of, j, All{});
+  if (j == at.n) return;
+  if (j + width<T> + width<T> / 2 < at.n) return strip<Wide<T>, 2>(at, of, j, at.n - j - width<T>);
+  if (j + width<T> < at.n) {
+    strip<Wide<T>, 1>(at, of, j, All{});
+    j += width<T>;
+  }
+  last_strip(at, of, j);
 }
 
-/// Columns j ... j + columns - 1 of B, whose numbers lie anywhere, as rows.
-template <int columns, class T>
-REGARD_INLINE void turn(const SmallProduct<T>& at, Size j, T* rows) {
-  const T* from = at.b + j * at.b_column;
-  for (Size p = 0; p < at.k; ++p, from += at.b_row)
-    for (int c = 0; c < columns; ++c) rows[p * at.n + j + c] = from[c * at.b_column];
+/// Product `i` of them.
+template <class T>
+REGARD_INLINE Matrices<T> matrices(const SmallProduct<T>& at, Size i) {
+  return {at.a + i * at.next_a, at.b + i * at.next_b, at.b_row, at.c + i * at.next_c};
+}
+
+/// B is turned into rows first: vectors lie along C's rows.
+template <class T>
+__attribute__((noinline)) void turned_products(const SmallProduct<T>& at) {
+  T rows[small_product_room];
+  for (Size i = 0; i < at.count; ++i) {
+    Matrices<T> of = matrices(at, i);
+    transpose(at.n, at.k, of.b, at.b_column, at.b_row, rows);
+    of.b = rows, of.b_row = at.n;
+    multiply(at, of);
+  }
 }
 
 template <class T>
 void small_product(const SmallProduct<T>& at) {
-  if (at.b_column == 1) return multiply(at, DenseRows<T>{at.b, at.b_row});
-  // Turned into rows first: vectors lie along C's rows.
-  T rows[small_product_room];
-  Size j = 0;
-  for (; j + 8 <= at.n; j += 8) turn<8>(at, j, rows);
-  for (; j + 4 <= at.n; j += 4) turn<4>(at, j, rows);
-  for (; j < at.n; ++j) turn<1>(at, j, rows);
-  multiply(at, DenseRows<T>{rows, at.n});
+  if (at.b_column != 1) return turned_products(at);
+  for (Size i = 0; i < at.count; ++i) multiply(at, matrices(at, i));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct AdamRow {
 };
 
 /// C = alpha·A·B, m x k times k x n. C is row-major; elements (i, j) of the others lie at i·row + j·column.
+/// So for `count` matrices, each so many elements behind the one before.
 template <class T>
 struct SmallProduct {
   Size m, n, k;
@@ -27,8 +28,9 @@ struct SmallProduct {
   const T* b;
   Size b_row, b_column;
   T* c;
+  Size count = 1, next_a = 0, next_b = 0, next_c = 0;
 };
-/// The most elements that B may have: it stays in the nearest cache, and is turned on the stack.
+/// The most elements that B may have where its columns do not lie side by side: it is turned on the stack.
 inline constexpr Size small_product_room = 2048;
 
 /// For one float type. Where nothing else is said, an output may be an input itself, but not overlap one
