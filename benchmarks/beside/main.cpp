@@ -3,9 +3,11 @@
 //   prepare WORK DTYPE THREADS   ready, once it has run a few times
 //   round                        seconds per unit of the work prepared last
 //   hold WORK DTYPE THREADS      ready, without having run it
+//   blas                         name, version and kernels of the BLAS
 //   peak                         bytes by which the process has to grow to run it once
 //
 //   benchmark_beside --profile WORK [DTYPE]   what its operations cost, over half a second
+//   benchmark_beside --write WORK DTYPE FILE    what another library needs for the same work (safetensors)
 //   benchmark_beside --list      names of all works
 #include <algorithm>
 #include <chrono>
@@ -14,6 +16,7 @@
 #include <sstream>
 
 #include <regard/blas.hpp>
+#include <regard/io/safetensors.hpp>
 #include <regard/study/profiler.hpp>
 
 #include "beside/work.hpp"
@@ -28,8 +31,11 @@ double seconds(const beside::Work& work, int calls) {
   return std::chrono::duration<double>(Clock::now() - start).count() / calls;
 }
 
-/// A round takes some 40 ms, or one call.
-int calls_of(const beside::Work& work) {
+/// Runs it a few times, or once if that takes a second. -> how many calls a round has: those of some 40 ms,
+/// or one.
+int warm_up(const beside::Work& work) {
+  if (seconds(work, 1) > 1) return 1;
+  for (int i = 0; i < 2; ++i) work.run();
   const double once = std::min(seconds(work, 1), seconds(work, 1));
   const int calls = once > 0.02 ? 1 : static_cast<int>(0.04 / (once + 1e-9)) + 1;
   if (calls < 1000) return calls;
@@ -68,16 +74,25 @@ int main(int count, char** arguments) {
   beside::Works works;
   beside::add_operations(works);
   beside::add_models(works);
-  if (count > 1 && std::string(arguments[1]) == "--list") {
-    for (const auto& [name, prepare] : works) std::cout << name << "\n";
-    return 0;
-  }
-  if (count > 2 && std::string(arguments[1]) == "--profile") try {
-      return print_profile(works, arguments[2], count > 3 ? arguments[3] : "float32");
-    } catch (const std::exception& error) {
-      std::cerr << "benchmark_beside: " << error.what() << "\n";
-      return 2;
+  beside::add_bare(works);
+  beside::add_demo(works);
+  const std::string option = count > 1 ? arguments[1] : "";
+  try {
+    if (option == "--list") {
+      for (const auto& [name, prepare] : works) std::cout << name << "\n";
+      return 0;
     }
+    if (option == "--profile" && count > 2)
+      return print_profile(works, arguments[2], count > 3 ? arguments[3] : "float32");
+    if (option == "--write" && count > 4) {
+      regard::set_blas_threads(1);
+      regard::save(arguments[4], beside::demo_data(arguments[2], regard::parse_dtype(arguments[3])));
+      return 0;
+    }
+  } catch (const std::exception& error) {
+    std::cerr << "benchmark_beside: " << error.what() << "\n";
+    return 2;
+  }
   beside::Work work;
   int calls = 1;
   for (std::string line; std::getline(std::cin, line);) {
@@ -90,13 +105,12 @@ int main(int count, char** arguments) {
         regard::set_blas_threads(threads);
         work = {};
         work = prepared(works, name, dtype);
-        if (command == "prepare") {
-          for (int i = 0; i < 3; ++i) work.run();
-          calls = calls_of(work);
-        }
+        if (command == "prepare") calls = warm_up(work);
         std::cout << "ready" << std::endl;
       } else if (command == "round") {
         std::cout << seconds(work, calls) / work.units << std::endl;
+      } else if (command == "blas") {
+        std::cout << regard::blas_description() << std::endl;
       } else if (command == "peak") {
         std::ofstream("/proc/self/clear_refs") << 5;  // the most starts afresh
         const double before = memory("VmRSS");

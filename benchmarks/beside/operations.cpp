@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include <regard/regard.hpp>
@@ -52,9 +53,9 @@ void add_both(Works& works, const std::string& name, const std::vector<Shape>& s
   };
 }
 
-/// What moving the bytes of a softmax costs: read x, write y.
-Work copy(const Shape& shape, DType dtype) {
-  const auto bytes = static_cast<std::size_t>(numel(shape) * item_size(dtype));
+/// What moving as many bytes costs: half of them read, half written.
+Work copy(Size moved) {
+  const auto bytes = static_cast<std::size_t>(moved / 2);
   const auto x = std::make_shared<std::vector<char>>(bytes, 'x');
   const auto y = std::make_shared<std::vector<char>>(*x);
   return {[=] {
@@ -116,15 +117,33 @@ void add_products(Works& works) {
       }
 }
 
-/// y = x·w, again and again, over single numbers, and the gradients of x and w: time per operation.
-Work chain(Size length, DType dtype) {
+/// y = f(y), or f(y, w), again and again, over single numbers, and the gradients of the leaves: time per
+/// operation.
+template <class F>
+Work chain(Size length, DType dtype, const F& f) {
+  constexpr bool two = std::is_invocable_v<F, const Tensor&, const Tensor&>;
   const Tensor x = variable(full({}, 1.0, dtype)), w = variable(full({}, 1.0, dtype));
   return {[=] {
             Tensor y = x;
-            for (Size i = 0; i < length; ++i) y = y * w;
-            static_cast<void>(grad(Tensors{y}, {x, w}));
+            for (Size i = 0; i < length; ++i)
+              if constexpr (two)
+                y = f(y, w);
+              else
+                y = f(y);
+            static_cast<void>(grad(Tensors{y}, two ? Tensors{x, w} : Tensors{x}));
           },
           static_cast<double>(length)};
+}
+
+void add_chains(Works& works) {
+  for (Size length = 1000; length <= 10'000'000; length *= 10) {
+    works["chain_" + std::to_string(length)] = [=](DType dtype) {
+      return chain(length, dtype, [](const Tensor& y, const Tensor& w) { return y * w; });
+    };
+    works["chain_of_one_input_" + std::to_string(length)] = [=](DType dtype) {
+      return chain(length, dtype, [](const Tensor& y) { return tanh(y); });
+    };
+  }
 }
 
 }  // namespace
@@ -132,7 +151,14 @@ Work chain(Size length, DType dtype) {
 void add_operations(Works& works) {
   for (const Shape& shape : {Shape{4096, 128}, Shape{256, 2048}}) {
     const std::string width = std::to_string(shape[1]);
-    works["copy_" + width] = [=](DType dtype) { return copy(shape, dtype); };
+    // Softmax: x, and a mask of bytes, read, y written. Its gradient: y and dy read, dx written.
+    works["copy_" + width] = [=](DType dtype) { return copy(numel(shape) * 2 * item_size(dtype)); };
+    works["copy_masked_" + width] = [=](DType dtype) {
+      return copy(numel(shape) * (2 * item_size(dtype) + 1));
+    };
+    works["copy_" + width + "_backward"] = [=](DType dtype) {
+      return copy(numel(shape) * 3 * item_size(dtype));
+    };
     add_both(works, "softmax_" + width, {shape}, [](const Tensors& x) { return softmax(x[0], -1); });
     add_both(works, "masked_softmax_" + width, {shape},
              [keep = kept(shape)](const Tensors& x) { return softmax(x[0], keep, -1); });
@@ -150,8 +176,7 @@ void add_operations(Works& works) {
            [ids = uniform({64, 64}, rng, 0, 8000).to(int64)](const Tensors& x) { return take(x[0], ids); });
   works["adam"] = adam;
   add_products(works);
-  for (Size length = 1000; length <= 10'000'000; length *= 10)
-    works["chain_" + std::to_string(length)] = [=](DType dtype) { return chain(length, dtype); };
+  add_chains(works);
 }
 
 }  // namespace beside

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <regard/dtype.hpp>
+#include <regard/named.hpp>
 
 namespace beside {
 
@@ -21,5 +22,11 @@ using Works = std::map<std::string, std::function<Work(regard::DType)>>;
 void add_operations(Works& works);
 /// Steps of training, and attention over a long text.
 void add_models(Works& works);
+/// What a block cannot do without: calls of BLAS and copies.
+void add_bare(Works& works);
+/// Steps of the demo's models, and whole runs of it.
+void add_demo(Works& works);
+/// What another library needs to do a step or the runs of the demo too, and the losses that it has to see.
+regard::NamedTensors demo_data(const std::string& work, regard::DType dtype);
 
 }  // namespace beside

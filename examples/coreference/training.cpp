@@ -37,31 +37,6 @@ Model new_model(const ModelSettings& settings, std::uint64_t seed) {
   return Model(settings, rng);
 }
 
-/// Indices of the sentences of each batch: every sentence once an epoch, in a new order each time.
-class Batches {
- public:
-  Batches(std::size_t sentences, std::size_t size, Rng rng)
-      : order_(sentences), size_(std::min(size, sentences)), rng_(rng) {
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    next_ = order_.size();
-  }
-
-  std::vector<std::size_t> next() {
-    if (next_ + size_ > order_.size()) {
-      rng_.shuffle(order_);
-      next_ = 0;
-    }
-    const auto first = order_.begin() + static_cast<std::ptrdiff_t>(next_);
-    next_ += size_;
-    return {first, first + static_cast<std::ptrdiff_t>(size_)};
-  }
-
- private:
-  std::vector<std::size_t> order_;
-  std::size_t size_, next_;
-  Rng rng_;
-};
-
 std::unique_ptr<regard::Optimizer> new_optimizer(Model& model, const TrainSettings& settings) {
   if (settings.optimizer == OptimizerKind::sgd) {
     regard::SgdOptions options;
@@ -110,6 +85,24 @@ std::string antecedent_word(const Sentence& sentence) {
 }
 
 }  // namespace
+
+Batches::Batches(std::size_t sentences, const TrainSettings& settings)
+    : order_(sentences),
+      size_(std::min(sentences, static_cast<std::size_t>(settings.batch))),
+      next_(sentences),
+      rng_(Rng(settings.seed).split(batch_order)) {
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+}
+
+std::vector<std::size_t> Batches::next() {
+  if (next_ + size_ > order_.size()) {
+    rng_.shuffle(order_);
+    next_ = 0;
+  }
+  const auto first = order_.begin() + static_cast<std::ptrdiff_t>(next_);
+  next_ += size_;
+  return {first, first + static_cast<std::ptrdiff_t>(size_)};
+}
 
 Score evaluate(const Model& model, const std::vector<Sentence>& sentences) {
   const regard::NoGrad no_grad;
@@ -254,8 +247,7 @@ Result TrainingRun::train(const std::function<void(const Progress&)>& on_log, co
   const auto started = std::chrono::steady_clock::now();
   log(0, first_loss);
 
-  Batches batches(splits_.training.size(), static_cast<std::size_t>(train_settings_.batch),
-                  Rng(train_settings_.seed).split(batch_order));
+  Batches batches(splits_.training.size(), train_settings_);
   const std::unique_ptr<regard::Optimizer> optimizer = new_optimizer(model_, train_settings_);
   double loss_since_log = 0;
   std::int64_t steps_since_log = 0;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <regard/random.hpp>
 #include <regard/study/frame.hpp>
 
 #include "coreference/metrics.hpp"
@@ -40,6 +41,18 @@ struct Result {
   Score validation, held_out, long_1, long_2;
   std::vector<SeedSentence> seed_sentences;  ///< empty for tasks that have none
   regard::study::AttentionFilm film;
+};
+
+/// Indices of the sentences of each batch: every sentence once an epoch, in a new order each time.
+class Batches {
+ public:
+  Batches(std::size_t sentences, const TrainSettings& settings);
+  std::vector<std::size_t> next();
+
+ private:
+  std::vector<std::size_t> order_;
+  std::size_t size_, next_;
+  regard::Rng rng_;
 };
 
 /// What is known at a logged step.

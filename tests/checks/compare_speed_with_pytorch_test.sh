@@ -22,6 +22,7 @@ expect 77 "has no PyTorch" "$script" --python "$folder/python"
 expect 77 "has no PyTorch" env PYTHON="$folder/python" "$script"
 expect 77 "there is no program $folder/none" "$script" --python "$folder/none"
 expect 2 "--only needs a value" "$script" --only
+expect 2 "--blas-core needs a value" "$script" --quick --blas-core
 expect 2 "no such option: --fast" "$script" --fast
 expect 0 "Exit codes: 0 done" "$script" --help
 exit $failed
