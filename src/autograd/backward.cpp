@@ -62,13 +62,14 @@ class Walk {
   }
   /// The gradient of y so far.
   const Tensor& add(const Tensor& y, Tensor dy);
-  bool done() const { return heap_.empty(); }
+  bool done() const { return latest_.place < 0 && heap_.empty(); }
   /// The newest Tensor with its whole gradient, hooks applied.
   Entry next();
   /// Its rules: gradients of its inputs are added.
   void expand(const Entry& entry);
 
  private:
+  int take_newest();
   void expand_one_by_one(const Node& node, const Entry& entry);
   void expand_at_once(const Node& node, const Entry& entry);
   void arrive(const Node& node, int i, Tensor dx);
@@ -88,6 +89,7 @@ class Walk {
   PoolVector<Entry> entries_;
   PoolVector<int> vacant_;  // places in entries_ that are free again
   PoolVector<Waiting> heap_;
+  Waiting latest_{0, -1};  // one that is not in the heap: along a chain of nodes the heap is left alone
 };
 
 // Adds `term` to `total`, in place where nobody else can see it.
@@ -126,15 +128,25 @@ const Tensor& Walk::add(const Tensor& y, Tensor dy) {
   }
   entries_[static_cast<std::size_t>(place)] = {y, std::move(dy)};
   node.pending = place;
-  heap_.push_back({node.id, place});
-  std::push_heap(heap_.begin(), heap_.end());
+  if (latest_.place < 0) {
+    latest_ = {node.id, place};
+  } else {
+    heap_.push_back({node.id, place});
+    std::push_heap(heap_.begin(), heap_.end());
+  }
   return entries_[static_cast<std::size_t>(place)].dy;
 }
 
-Entry Walk::next() {
+int Walk::take_newest() {
+  if (latest_.place >= 0 && (heap_.empty() || heap_.front() < latest_)) return std::exchange(latest_.place, -1);
   std::pop_heap(heap_.begin(), heap_.end());
   const int place = heap_.back().place;
   heap_.pop_back();
+  return place;
+}
+
+Entry Walk::next() {
+  const int place = take_newest();
   Entry entry = std::move(entries_[static_cast<std::size_t>(place)]);
   vacant_.push_back(place);
   Node& node = *node_of(entry.y);
