@@ -37,6 +37,36 @@ class Slots {
 
 bool is_custom(const Node& node) { return node.extras && node.extras->custom; }
 
+/// Marks on nodes, of one walk. No other walk has the same numbers, so that none is wiped off; those of a walk further
+/// out, in whose hook or rule this one happens, are put back at the end.
+class Marks {
+ public:
+  Marks() : outer_(std::exchange(innermost, this)), outermost_(outer_ ? outer_->outermost_ : seen) {}
+  ~Marks() {
+    for (const auto& [node, mark] : covered_) node->mark = mark;
+    innermost = outer_;
+  }
+  Marks(const Marks&) = delete;
+  Marks& operator=(const Marks&) = delete;
+
+  const std::int64_t seen = (last += 3), leading = seen + 1, target = seen + 2;
+
+  void set(Node& node, std::int64_t mark) {
+    if (node.mark >= outermost_ && node.mark < seen) covered_.emplace_back(Ref<Node>::share(&node), node.mark);
+    node.mark = mark;
+  }
+
+ private:
+  static __thread std::int64_t last;
+  static __thread Marks* innermost;
+
+  Marks* const outer_;
+  const std::int64_t outermost_;
+  std::vector<std::pair<Ref<Node>, std::int64_t>> covered_;
+};
+__thread std::int64_t Marks::last;
+__thread Marks* Marks::innermost;
+
 /// One walk from the outputs to the leaves, newest node first.
 class Walk {
  public:
@@ -52,13 +82,11 @@ class Walk {
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
 
-  /// Ids of the only nodes that are walked, ascending; null: all. Ids, since the walk frees nodes as it goes.
-  const std::vector<std::int64_t>* wanted = nullptr;
+  /// Of the only nodes that are walked; null: all are.
+  const Marks* marks = nullptr;
 
   bool is_wanted(const Tensor& x) const {
-    if (!has_node(x)) return false;
-    const Node* node = node_of(x);
-    return !wanted || std::binary_search(wanted->begin(), wanted->end(), node->id);
+    return has_node(x) && (!marks || node_of(x)->mark == marks->leading);
   }
   /// The gradient of y so far.
   const Tensor& add(const Tensor& y, Tensor dy);
@@ -281,50 +309,45 @@ struct Recording {
   PhaseScope phase{Phase::backward};
 };
 
-enum Mark : int { unseen, seen, leading };
+/// A node on the way of a search, and which of its inputs comes next.
+struct Step {
+  Node* node;
+  int next;
+};
 
-/// Ids of the nodes between the outputs and the targets, oldest first: those from which a target can be reached.
-/// A loop over a list, since chains may be long. GraphError when a target hides behind a freed node.
-std::vector<std::int64_t> nodes_between(const char* what, const Tensors& outputs, const std::vector<Node*>& targets) {
-  std::vector<Node*> all, open;
+/// Marks the nodes between the outputs and the targets: those from which a target can be reached. A loop over a list,
+/// since chains may be long. GraphError when a target hides behind a freed node.
+void mark_between(const char* what, const Tensors& outputs, const std::vector<Node*>& targets, Marks& marks) {
+  for (Node* target : targets) marks.set(*target, marks.target);
+  PoolVector<Step> way;
   const Node* freed = nullptr;
-  const auto visit = [&](const Tensor& x) {
-    Node* node = x.defined() ? node_of(x) : nullptr;
-    if (!node || node->mark != unseen) return;
-    node->mark = seen;
-    if (node->freed) freed = node;
-    all.push_back(node);
-    open.push_back(node);
+  const auto enter = [&](const Tensor& x) {
+    if (!has_node(x)) return false;
+    Node& node = *node_of(x);
+    if (node.mark == marks.seen || node.mark == marks.leading) return node.mark == marks.leading;
+    marks.set(node, node.mark == marks.target ? marks.leading : marks.seen);
+    if (node.freed) freed = &node;
+    way.push_back({&node, 0});
+    return false;
   };
-  for (const Tensor& output : outputs) visit(output);
-  while (!open.empty()) {
-    const Node* node = open.back();
-    open.pop_back();
-    for (int i = 0; i < node->input_count; ++i) visit(node->inputs()[i]);
-  }
-  std::sort(all.begin(), all.end(), [](const Node* a, const Node* b) { return a->id < b->id; });
-
-  bool missed = false;
-  for (Node* target : targets) {
-    missed = missed || target->mark == unseen;
-    if (target->mark == seen) target->mark = leading;
-  }
-  // An input's node is older than the node that used it, so one pass in order of age suffices.
-  std::vector<std::int64_t> between;
-  for (Node* node : all) {
-    for (int i = 0; i < node->input_count && node->mark == seen; ++i) {
-      const Tensor& x = node->inputs()[i];
-      const Node* below = x.defined() ? node_of(x) : nullptr;
-      if (below && below->mark == leading) node->mark = leading;
+  for (const Tensor& output : outputs) {
+    enter(output);
+    while (!way.empty()) {
+      Node& node = *way.back().node;
+      if (way.back().next < node.input_count) {
+        if (enter(node.inputs()[way.back().next++])) node.mark = marks.leading;
+      } else {
+        way.pop_back();
+        if (node.mark == marks.leading && !way.empty()) way.back().node->mark = marks.leading;
+      }
     }
-    if (node->mark == leading) between.push_back(node->id);
   }
-  for (Node* node : all) node->mark = unseen;
+  const bool missed =
+      std::any_of(targets.begin(), targets.end(), [&](const Node* node) { return node->mark == marks.target; });
   if (missed && freed)
     fail(what, "the graph behind " + describe(*freed) +
                    " was already freed by an earlier backward; pass retain_graph to the first one, or compute the "
                    "output again");
-  return between;
 }
 
 }  // namespace
@@ -367,7 +390,8 @@ Tensors grad(const Tensors& outputs, const Tensors& inputs, const GradOptions& o
                        " does not require a gradient; make it a leaf with variable() before computing the output");
     targets.push_back(node_of(inputs[i]));
   }
-  const std::vector<std::int64_t> between = nodes_between("grad", outputs, targets);
+  Marks marks;
+  mark_between("grad", outputs, targets, marks);
 
   Tensors seeds;
   for (std::size_t k = 0; k < outputs.size(); ++k)
@@ -376,7 +400,7 @@ Tensors grad(const Tensors& outputs, const Tensors& inputs, const GradOptions& o
   Tensors gradients(inputs.size());
   const Recording recording(options.create_graph);
   Walk walk("grad", options.retain_graph || options.create_graph);
-  walk.wanted = &between;
+  walk.marks = &marks;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (walk.is_wanted(outputs[k])) walk.add(outputs[k], seeds[k]);
   }

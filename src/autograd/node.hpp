@@ -43,7 +43,7 @@ struct NodeExtras {
 
 struct Node : NodeBase {
   int pending = -1;        ///< place in the work list of a backward that is under way
-  int mark = 0;            ///< scratch of a search through the graph; 0 outside of one
+  std::int64_t mark = 0;   ///< of the last walk that wanted it, or looked at it
   std::int64_t id = 0;     ///< order of creation: an input's node is always older
   const Op* op = nullptr;  ///< null for a leaf
   bool freed = false;      ///< a backward has used it up

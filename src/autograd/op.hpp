@@ -14,7 +14,13 @@ namespace regard::detail {
 /// What an op needs to know beyond its inputs (an axis, a scale): one small plain struct, copied into the node.
 class Attributes {
  public:
-  Attributes() = default;
+  Attributes() {}
+  Attributes(const Attributes& other) { *this = other; }
+  Attributes& operator=(const Attributes& other) {
+    text_ = other.text_;
+    if (text_) std::memcpy(bytes_, other.bytes_, sizeof bytes_);
+    return *this;
+  }
   template <class T, class = std::enable_if_t<!std::is_same_v<std::decay_t<T>, Attributes>>>
   Attributes(const T& value) {  // NOLINT: written as apply(op, ..., Axis{2})
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof bytes_ && alignof(T) <= 8);
@@ -32,7 +38,7 @@ class Attributes {
   static std::string text_of(const T&, long) { return ""; }
   static std::string text_of(double value, int) { return kernels::named_number("value", value); }
 
-  alignas(8) unsigned char bytes_[64] = {};
+  alignas(8) unsigned char bytes_[64];  // unset where there are none
   std::string (*text_)(const void*) = nullptr;
 };
 

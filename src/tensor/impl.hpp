@@ -9,6 +9,7 @@
 
 #include "kernels/call.hpp"
 #include "memory/arena.hpp"
+#include "memory/pool.hpp"
 
 namespace regard::detail {
 
@@ -55,7 +56,7 @@ class Ref {
 struct NodeBase : Counted {};
 void destroy(NodeBase* node) noexcept;
 
-/// Header of one block of numbers; the numbers follow, one cache line further.
+/// Header of one block of numbers. Behind it is room for the first look at them, then come the numbers.
 struct Storage : Counted {
   std::size_t bytes = 0;  ///< of the numbers
   Size serial = 0;        ///< the thread's count of storages: no other ever has it, unlike an address
@@ -63,8 +64,13 @@ struct Storage : Counted {
   bool used_before = false;  ///< in an arena: by another tensor
   bool computed = false;   ///< in an arena: its numbers come from a kernel, or are bound anew in each replay
 
-  void* data() { return reinterpret_cast<unsigned char*>(this) + 64; }
+  static constexpr std::size_t header_bytes = 64, first_look_bytes = 192;
+  static constexpr std::size_t data_offset = header_bytes + first_look_bytes;
+
+  void* first_look() { return reinterpret_cast<unsigned char*>(this) + header_bytes; }
+  void* data() { return reinterpret_cast<unsigned char*>(this) + data_offset; }
 };
+static_assert(sizeof(Storage) <= Storage::header_bytes && Storage::data_offset % block_alignment == 0);
 void destroy(Storage* storage) noexcept;
 /// Uninitialised numbers. ShapeError when the byte count overflows.
 Ref<Storage> new_storage(Size elements, DType dtype);
@@ -80,6 +86,7 @@ struct TensorImpl : Counted {
              Ref<Storage> numbers)
       : array{data, dtype, shape, strides}, contiguous(is_contiguous), storage(std::move(numbers)) {}
 };
+static_assert(sizeof(TensorImpl) <= Storage::first_look_bytes);
 void destroy(TensorImpl* impl) noexcept;
 
 /// The door through which src/ looks into the public handles.

@@ -8,7 +8,7 @@ namespace regard {
 namespace detail {
 
 void destroy(Storage* storage) noexcept {
-  const std::size_t bytes = storage->bytes + block_alignment;
+  const std::size_t bytes = storage->bytes + Storage::data_offset;
   Arena* const arena = storage->arena;
   const bool computed = storage->computed;
   storage->~Storage();
@@ -17,8 +17,10 @@ void destroy(Storage* storage) noexcept {
 }
 
 void destroy(TensorImpl* impl) noexcept {
+  const Ref<Storage> numbers = std::move(impl->storage);  // the block may be the one that impl lies in
+  const bool lies_there = impl == numbers->first_look();
   impl->~TensorImpl();
-  deallocate(impl, sizeof(TensorImpl));
+  if (!lies_there) deallocate(impl, sizeof(TensorImpl));
 }
 
 Ref<Storage> new_storage(Size elements, DType dtype) {
@@ -26,8 +28,7 @@ Ref<Storage> new_storage(Size elements, DType dtype) {
   if (__builtin_mul_overflow(elements, item_size(dtype), &bytes))
     throw ShapeError("tensor: " + std::to_string(elements) + " elements of " + name(dtype) +
                      " are more bytes than fit 63 bits");
-  static_assert(sizeof(Storage) <= block_alignment);
-  const std::size_t size = static_cast<std::size_t>(bytes) + block_alignment;
+  const std::size_t size = static_cast<std::size_t>(bytes) + Storage::data_offset;
   Arena* const arena = Arena::current();
   bool used_before = false;
   auto* storage = new (arena ? arena->take(size, used_before) : allocate(size)) Storage;
@@ -45,9 +46,8 @@ void refuse_empty_handle() {
 
 Tensor empty(const Shape& shape, DType dtype) {
   Ref<Storage> storage = new_storage(numel(shape), dtype);
-  void* const data = storage->data();
-  return Access::wrap(new (allocate(sizeof(TensorImpl))) TensorImpl(data, dtype, shape, contiguous_strides(shape),
-                                                                    true, std::move(storage)));
+  void *const data = storage->data(), *const room = storage->first_look();
+  return Access::wrap(new (room) TensorImpl(data, dtype, shape, contiguous_strides(shape), true, std::move(storage)));
 }
 
 Tensor view(const Tensor& x, void* data, const Shape& shape, const Strides& strides) {

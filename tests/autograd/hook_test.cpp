@@ -128,6 +128,22 @@ TEST(Hook, NeedsATensorThatRequiresAGradient) {
       "add_hook: the tensor of shape [2] does not require a gradient; make it a leaf with variable()");
 }
 
+TEST(Hook, MayTakeAGradientThroughWhatLiesAheadOfTheWalk) {
+  const Tensor w = variable(tensor({0.5, -1}));
+  const Tensor shared = tanh(w), z = exp(square(shared)), aside = sum(sin(shared));
+  GradOptions keep;
+  keep.retain_graph = true;
+  Tensor inner;
+  HookHandle hook = add_hook(z, [&](const Tensor&) {
+    inner = grad(aside, w, keep);
+    return Tensor();
+  });
+  const Tensor outer = grad(sum(z), w, keep);
+  hook.remove();
+  EXPECT_SAME_BITS(inner, grad(aside, w, keep));
+  EXPECT_SAME_BITS(outer, grad(sum(z), w, keep));
+}
+
 TEST(Hook, MustNotWalkTheGraphItHangsIn) {
   const Parameter p(tensor({1, 2}));
   const Tensor y = square(p);
