@@ -1,30 +1,19 @@
 #include "autograd/apply.hpp"
 
 #include <new>
-#include <type_traits>
 
 #include "autograd/observer.hpp"
 
 namespace regard::detail {
 namespace {
 
-/// Objects side by side on the stack, or in the pool where they are many; none exists before it is set.
-template <class T>
-class FewOrMany {
- public:
-  explicit FewOrMany(int count) {
-    if (count > few) many_ = PoolArray<T>(static_cast<std::size_t>(count));
-    first_ = many_ ? many_.data() : reinterpret_cast<T*>(memory_);
-  }
-  T* set(int i, const T& value) { return new (first_ + i) T(value); }
-  T* data() const { return first_; }
-
- private:
-  static_assert(std::is_trivially_destructible_v<T>);
+/// Room for what a kernel is called with: for `few` arrays, or more.
+struct Room {
   static constexpr int few = 6;
-  alignas(T) unsigned char memory_[few * sizeof(T)];
-  PoolArray<T> many_;
-  T* first_;
+
+  const kernels::Array** in;
+  kernels::Array** out;
+  kernels::Array* stretched;  ///< not initialised, for as many as `in`
 };
 
 // The array stretched to `shape` by strides of 0.
@@ -46,30 +35,46 @@ bool any_requires_grad(const Op& op, const Tensor* inputs, int count) {
   throw DTypeError(std::string(op.name) + ": not defined for " + name(dtype) + "; convert with .to()");
 }
 
-}  // namespace
-
-void execute(const Op& op, const Tensor* inputs, int input_count, Tensor* outputs, int output_count,
-             const Attributes& attributes) {
+void execute_in(const Room& room, const Op& op, const Tensor* inputs, int input_count, const Tensor* outputs,
+                int output_count, const Attributes& attributes) {
   static const kernels::Array left_out;
-  FewOrMany<const kernels::Array*> in(input_count);
-  FewOrMany<kernels::Array*> out(output_count);
-  FewOrMany<kernels::Array> stretched(op.broadcasts ? input_count : 0);
-  for (int i = 0; i < output_count; ++i) out.set(i, &impl(outputs[i]).array);
-  const Shape& full = out.data()[0]->shape;
-  for (int i = 0; i < input_count; ++i) {
-    const kernels::Array& given = inputs[i].defined() ? array(inputs[i]) : left_out;
-    const bool fits = !op.broadcasts || given.shape == full || !given.data;
-    in.set(i, fits ? &given : stretched.set(i, stretch(given, full)));
+  for (int i = 0; i < output_count; ++i) room.out[i] = &impl(outputs[i]).array;
+  for (int i = 0; i < input_count; ++i)
+    room.in[i] = inputs[i].defined() ? &Access::impl(inputs[i])->array : &left_out;
+  if (op.broadcasts) {
+    const Shape& full = room.out[0]->shape;
+    for (int i = 0; i < input_count; ++i)
+      if (room.in[i]->data && room.in[i]->shape != full)
+        room.in[i] = new (room.stretched + i) kernels::Array(stretch(*room.in[i], full));
   }
-  const DType dtype = (op.dispatch_on == DispatchOn::output ? out.data()[0] : in.data()[0])->dtype;
+  const DType dtype = (op.dispatch_on == DispatchOn::output ? room.out[0] : room.in[0])->dtype;
   const kernels::Kernel kernel = op.kernels[dtype];
   if (!kernel) refuse_dtype(op, dtype);
-  const kernels::Call call{in.data(), input_count, out.data(), output_count, attributes.data()};
+  const kernels::Call call{room.in, input_count, room.out, output_count, attributes.data()};
   if (!context().observer) return kernel(call);
   const Run run{op.name, inputs, input_count, outputs, output_count, attributes, kernel, &call};
   Observers::tell([&run](Observer& observer) { observer.before(run); });
   kernel(call);
   Observers::tell([&run](Observer& observer) { observer.after(run); });
+}
+
+}  // namespace
+
+void execute(const Op& op, const Tensor* inputs, int input_count, Tensor* outputs, int output_count,
+             const Attributes& attributes) {
+  const auto run = [&](const Room& room) {
+    execute_in(room, op, inputs, input_count, outputs, output_count, attributes);
+  };
+  if (input_count <= Room::few && output_count <= Room::few) {
+    const kernels::Array* in[Room::few];
+    kernels::Array* out[Room::few];
+    alignas(kernels::Array) unsigned char stretched[Room::few * sizeof(kernels::Array)];
+    return run({in, out, reinterpret_cast<kernels::Array*>(stretched)});
+  }
+  const PoolArray<const kernels::Array*> in(static_cast<std::size_t>(input_count));
+  const PoolArray<kernels::Array*> out(static_cast<std::size_t>(output_count));
+  const PoolArray<kernels::Array> stretched(static_cast<std::size_t>(op.broadcasts ? input_count : 0));
+  run({in.data(), out.data(), stretched.data()});
 }
 
 Tensor apply(const Op& op, const Tensor* inputs, int input_count, const Shape& shape, DType dtype,

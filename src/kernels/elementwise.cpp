@@ -10,10 +10,20 @@
 namespace regard::kernels {
 namespace {
 
+template <class T>
+void map_one(const Call& c, typename Rows<T>::Unary f) {
+  f(1, c.in(0).as<const T>(), c.out().as<T>());
+}
+template <class T>
+void map_one(const Call& c, typename Rows<T>::Binary f) {
+  f(1, c.in(0).as<const T>(), 1, c.in(1).as<const T>(), 1, c.out().as<T>());
+}
+
 // One row function of the instruction set's table as a kernel.
 template <class T, auto function>
 void rows_kernel(const Call& c) {
-  map_rows<T>(c, rows<T>().*function);
+  const auto f = rows<T>().*function;
+  c.out().shape.empty() ? map_one<T>(c, f) : map_rows<T>(c, f);
 }
 
 }  // namespace

@@ -25,16 +25,18 @@ Op test(const char* name, const kernels::KernelSet& kernel) {
 
 // The dtype both inputs share. Numbers of different dtypes never mix silently.
 Tensor elementwise(const Op& op, const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype())
+  const kernels::Array &of_a = array(a), &of_b = array(b);
+  if (of_a.dtype != of_b.dtype)
     throw DTypeError(std::string(op.name) + ": dtypes " + name(a.dtype()) + " " + to_string(a.shape()) + " and " +
                      name(b.dtype()) + " " + to_string(b.shape()) + " do not go together; convert one with .to()");
-  const DType dtype = op.dispatch_on == DispatchOn::output ? a.dtype() : boolean;
-  return apply(op, {a, b}, broadcast_shapes(a.shape(), b.shape(), op.name), dtype);
+  const DType dtype = op.dispatch_on == DispatchOn::output ? of_a.dtype : boolean;
+  if (of_a.shape == of_b.shape) return apply(op, {a, b}, of_a.shape, dtype);
+  return apply(op, {a, b}, broadcast_shapes(of_a.shape, of_b.shape, op.name), dtype);
 }
 
 Tensor elementwise(const Op& op, const Tensor& x) {
-  const DType dtype = op.dispatch_on == DispatchOn::output ? x.dtype() : boolean;
-  return apply(op, {x}, x.shape(), dtype);
+  const kernels::Array& of_x = array(x);
+  return apply(op, {x}, of_x.shape, op.dispatch_on == DispatchOn::output ? of_x.dtype : boolean);
 }
 
 Tensor zero_where(const Tensor& condition, const Tensor& x) { return masked_fill(x, condition, 0.0); }

@@ -56,6 +56,16 @@ class Ref {
 struct NodeBase : Counted {};
 void destroy(NodeBase* node) noexcept;
 
+/// Row-major strides in place of a shape.
+inline void make_contiguous(Sizes& sizes) {
+  std::uint64_t step = 1;  // only where there are no elements, and so no steps, can it overflow
+  for (int i = sizes.rank() - 1; i >= 0; --i) {
+    const Size extent = sizes[i];
+    sizes[i] = static_cast<Size>(step);
+    step *= static_cast<std::uint64_t>(extent < 1 ? 1 : extent);
+  }
+}
+
 /// Header of one block of numbers. Behind it is room for the first look at them, then come the numbers.
 struct Storage : Counted {
   std::size_t bytes = 0;  ///< of the numbers
@@ -85,6 +95,11 @@ struct TensorImpl : Counted {
   TensorImpl(void* data, DType dtype, const Shape& shape, const Strides& strides, bool is_contiguous,
              Ref<Storage> numbers)
       : array{data, dtype, shape, strides}, contiguous(is_contiguous), storage(std::move(numbers)) {}
+  /// Row-major, over all of the storage.
+  TensorImpl(DType dtype, const Shape& shape, Ref<Storage> numbers)
+      : array{numbers->data(), dtype, shape, shape}, contiguous(true), storage(std::move(numbers)) {
+    make_contiguous(array.strides);
+  }
 };
 static_assert(sizeof(TensorImpl) <= Storage::first_look_bytes);
 void destroy(TensorImpl* impl) noexcept;

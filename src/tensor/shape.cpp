@@ -1,9 +1,10 @@
 #include <regard/shape.hpp>
 
 #include <algorithm>
-#include <cstdint>
 
 #include <regard/error.hpp>
+
+#include "tensor/impl.hpp"
 
 namespace regard {
 namespace {
@@ -56,11 +57,7 @@ std::string to_string(const Sizes& sizes) {
 
 Strides contiguous_strides(const Shape& shape) {
   Strides strides = shape;
-  std::uint64_t step = 1;  // only where there are no elements, and so no steps, can it overflow
-  for (int i = shape.rank() - 1; i >= 0; --i) {
-    strides[i] = static_cast<Size>(step);
-    step *= static_cast<std::uint64_t>(std::max<Size>(shape[i], 1));
-  }
+  detail::make_contiguous(strides);
   return strides;
 }
 

@@ -46,8 +46,7 @@ void refuse_empty_handle() {
 
 Tensor empty(const Shape& shape, DType dtype) {
   Ref<Storage> storage = new_storage(numel(shape), dtype);
-  void *const data = storage->data(), *const room = storage->first_look();
-  return Access::wrap(new (room) TensorImpl(data, dtype, shape, contiguous_strides(shape), true, std::move(storage)));
+  return Access::wrap(new (storage->first_look()) TensorImpl(dtype, shape, std::move(storage)));
 }
 
 Tensor view(const Tensor& x, void* data, const Shape& shape, const Strides& strides) {
