@@ -190,6 +190,28 @@ TEST(Rows, SoftmaxOfNothingIsZeroUnderAMaskAndNaNWithoutOne) {
   });
 }
 
+TEST(Rows, SoftmaxFadesThroughTheDenormalNumbersToZero) {
+  on_every_set([](const auto& rows) {
+    using T = NumberOf<decltype(rows)>;
+    constexpr T end = sizeof(T) == 4 ? T{104} : T{746}, denormal = std::numeric_limits<T>::denorm_min();
+    for (const Size n : {Size{5}, Size{40}, Size{300}}) {
+      std::vector<T> x(static_cast<std::size_t>(n));
+      for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = -end * static_cast<T>(i) / static_cast<T>(x.size() - 2);  // the last is beyond the end
+      x[x.size() / 2] = -infinity<T>;
+      const Exact p = softmax_of(exact(x), nullptr);
+      std::vector<T> y(x.size());
+      rows.softmax(n, x.data(), nullptr, y.data());
+      // What is looked up by a rounded difference errs by a unit for each unit of it.
+      for (std::size_t i = 0; i < x.size(); ++i)
+        ASSERT_LE(std::abs(y[i] - p[i]), end * std::numeric_limits<T>::epsilon() * p[i] + denormal)
+            << n << ", at " << x[i] << ": " << y[i] << ", should be " << p[i];
+      EXPECT_EQ(y.back(), 0);
+      EXPECT_EQ(y[x.size() / 2], 0);
+    }
+  });
+}
+
 template <class T>
 void expect_layer_norm(const kernels::Rows<T>& rows, const std::vector<T>& x, const std::vector<T>& dy,
                        const std::vector<T>& gamma, const std::vector<T>& beta, double tolerance) {

@@ -184,6 +184,39 @@ REGARD_INLINE Truths<T> load_truths(const bool* keep) {
   return load_first_truths<T>(keep, width<T>);
 }
 
+#elif defined(__SSE2__)
+
+/// Are they set? As many bytes as T has, low first, as there are lanes.
+template <class T>
+REGARD_INLINE Truths<T> truths_of(__m128i bytes) {
+#if defined(__AVX2__)
+  if constexpr (sizeof(T) == 4)
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_cvtepu8_epi32(bytes), _mm256_setzero_si256()));
+  else
+    return _mm256_castsi256_pd(_mm256_cmpgt_epi64(_mm256_cvtepu8_epi64(bytes), _mm256_setzero_si256()));
+#else
+  const __m128i zero = _mm_setzero_si128(), words = _mm_unpacklo_epi16(_mm_unpacklo_epi8(bytes, zero), zero);
+  const __m128i set = _mm_cmpgt_epi32(words, zero);
+  if constexpr (sizeof(T) == 4)
+    return _mm_castsi128_ps(set);
+  else
+    return _mm_castsi128_pd(_mm_unpacklo_epi32(set, set));
+#endif
+}
+/// Is keep[i] set, for as many lanes as there are?
+template <class T>
+REGARD_INLINE Truths<T> load_truths(const bool* keep) {
+  std::uint64_t bytes = 0;
+  __builtin_memcpy(&bytes, keep, static_cast<std::size_t>(width<T>));
+  return truths_of<T>(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
+}
+template <class T>
+REGARD_INLINE Truths<T> load_first_truths(const bool* keep, Size count) {
+  std::uint64_t bytes = 0;
+  for (Size i = 0; i < count; ++i) bytes |= std::uint64_t{keep[i]} << (8 * i);
+  return truths_of<T>(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
+}
+
 #else
 
 /// Is keep[i] set, for as many lanes as there are?
@@ -206,6 +239,16 @@ REGARD_INLINE Truths<T> load_first_truths(const bool* keep, Size count) {
 
 /// In place of a count: all lanes.
 struct All {};
+
+/// How many lanes that is.
+template <class T>
+REGARD_INLINE Size size_of(All) {
+  return width<T>;
+}
+template <class T>
+REGARD_INLINE Size size_of(Size count) {
+  return count;
+}
 
 template <class T>
 REGARD_INLINE Batch<T> load(const T* from, All) {

@@ -25,6 +25,13 @@ struct Constants<float> {
   // (exp(r) - 1 - r) / r² for |r| <= log(2) / 2.
   static constexpr float exp_tail[] = {0.50000000134658092F, 0.16666666681623231F, 0.041666464925285905F,
                                        0.0083333109254809F,  0.0013933649996309F,  0.00019890990824673654F};
+  // log(2) / 16, (exp(r) - 1 - r) / r² for |r| <= log(2) / 32, and the bits of 2^(j/16) less j
+  // in the exponent's lowest bits.
+  static constexpr float log2_sixteenth = 0.043321698904037476F;
+  static constexpr float sixteenth_tail[] = {0.50000977687312674977F, 0.16666862203692235372F};
+  alignas(64) static constexpr std::uint32_t sixteenths[] = {
+      0x3f800000, 0x3f7daac3, 0x3f7b95c2, 0x3f79c3d3, 0x3f7837f0, 0x3f76f532, 0x3f75fed7, 0x3f75583f,
+      0x3f7504f3, 0x3f7508a4, 0x3f75672a, 0x3f76248c, 0x3f7744fd, 0x3f78ccdf, 0x3f7ac0c7, 0x3f7d257d};
   // (log((1 + s) / (1 - s)) - 2s) / s³ in s² for s up to where the ratio is sqrt(2).
   static constexpr float log_tail[] = {0.66666666554406187F, 0.40000121914145558F, 0.28550812383011838F,
                                        0.23330696660983467F};
@@ -57,6 +64,14 @@ struct Constants<double> {
       2.5105217004720745164e-8,
       2.0914686968086877233e-9,
   };
+  static constexpr double log2_sixteenth = 0.04332169878499658;
+  static constexpr double sixteenth_tail[] = {0.5, 0.16666666665301144786, 0.041666666664959767097,
+                                              0.0083334497245283561569, 0.0013889034377693011883};
+  alignas(64) static constexpr std::uint64_t sixteenths[] = {
+      0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
+      0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429,
+      0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db, 0x3feec49182a3f090,
+      0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da};
   static constexpr double log_tail[] = {
       0.66666666666666666465, 0.4000000000000087823,  0.28571428570802848023, 0.22222222391887056937,
       0.18181795621633707591, 0.15386240708919348304, 0.13268746196943832282, 0.1308690787387854333};
@@ -117,9 +132,12 @@ struct Reduced {
   Batch<T> k, exp_minus_1;
 
   template <class Low = Nothing>
-  REGARD_INLINE explicit Reduced(const Batch<T>& x, const Low& low = {}) {
+  REGARD_INLINE explicit Reduced(const Batch<T>& x, const Low& low = {})
+      : Reduced(x, low, Whole<T>(x, static_cast<T>(1.442695040888963407359925)).number) {}
+
+  template <class Low>
+  REGARD_INLINE Reduced(const Batch<T>& x, const Low& low, const Batch<T>& its_k) : k(its_k) {
     using C = Constants<T>;
-    k = Whole<T>(x, static_cast<T>(1.442695040888963407359925)).number;
     Batch<T> r = multiply_add<T>(k, Batch<T>(-C::log2_high), x);
     r = plus<T>(multiply_add<T>(k, Batch<T>(-C::log2_low), r), low);
     exp_minus_1 = multiply_add<T>(r * r, polynomial(r, C::exp_tail), r);
@@ -142,14 +160,23 @@ REGARD_INLINE Batch<T> scaled(const Batch<T>& x, const Batch<T>& k) {
 #endif
 }
 
+/// x, or low where that is more; a NaN stays.
+template <class T>
+REGARD_INLINE Batch<T> not_below(const Batch<T>& x, T low) {
+#if defined(__SSE2__)
+  return xsimd::max(Batch<T>(low), x);  // which gives its second operand for a NaN
+#else
+  return xsimd::select(x < Batch<T>(low), Batch<T>(low), x);
+#endif
+}
+
 /// x within low .. high; a NaN stays.
 template <class T>
 REGARD_INLINE Batch<T> within(const Batch<T>& x, T low, T high) {
 #if defined(__SSE2__)
-  return xsimd::min(Batch<T>(high),
-                    xsimd::max(Batch<T>(low), x));  // which give their second operand for a NaN
+  return xsimd::min(Batch<T>(high), not_below(x, low));  // which gives its second operand for a NaN
 #else
-  const Batch<T> above = xsimd::select(x < Batch<T>(low), Batch<T>(low), x);
+  const Batch<T> above = not_below(x, low);
   return xsimd::select(above > Batch<T>(high), Batch<T>(high), above);
 #endif
 }
@@ -160,6 +187,72 @@ REGARD_INLINE Batch<T> exp(const Batch<T>& x, const Low& low = {}) {
   using C = Constants<T>;
   const Reduced<T> reduced(within(x, C::exp_low, C::exp_high), low);
   return scaled<T>(reduced.exp_minus_1 + Batch<T>(T{1}), reduced.k);
+}
+
+/// x with `bits` added to its own.
+template <class T>
+REGARD_INLINE Batch<T> plus_bits(const Batch<T>& x, const Batch<Bits<T>>& bits) {
+  return bits_as<T>(Batch<Bits<T>>(bits_as<Bits<T>>(x) + bits));
+}
+
+/// 2^-64.
+template <class T>
+inline constexpr T lowering = T{1} / static_cast<T>(Size{1} << 32) / static_cast<T>(Size{1} << 32);
+
+/// exp(x + low)·2^64 for x <= 0: far above the denormal numbers, to which a multiplication by 2^-64 rounds
+/// it. Anything for x > 0; for -inf what that rounds to 0.
+template <class T, class Low = Nothing>
+REGARD_INLINE Batch<T> raised_exp_of_negative(const Batch<T>& x, const Low& low = {}) {
+  using C = Constants<T>;
+  constexpr T shift = static_cast<T>(3 * (Bits<T>{1} << (C::mantissa_bits - 1)) + 64);
+  const Batch<T> inside = not_below(x, C::exp_low);
+  // The sum ends in the bits of k + 64.
+  const Batch<T> sum =
+      multiply_add(inside, Batch<T>(static_cast<T>(1.442695040888963407359925)), Batch<T>(shift));
+  const Batch<T> y = Reduced<T>(inside, low, sum - Batch<T>(shift)).exp_minus_1 + Batch<T>(T{1});
+  return plus_bits(y, Batch<Bits<T>>(bits_as<Bits<T>>(sum) << C::mantissa_bits));
+}
+
+#if defined(__AVX512F__)
+
+/// Constants::sixteenths at the lowest four bits of x, as a number.
+template <class T>
+REGARD_INLINE Batch<T> sixteenth_power(const Batch<T>& x) {
+  const auto* const table = Constants<T>::sixteenths;
+  if constexpr (sizeof(T) == 4)
+    return _mm512_permutexvar_ps(_mm512_castps_si512(x), _mm512_load_ps(table));
+  else
+    return _mm512_permutex2var_pd(_mm512_load_pd(table), _mm512_castpd_si512(x), _mm512_load_pd(table + 8));
+}
+
+#endif
+
+/// The same for an x that is itself a rounded difference, beside which an error of up to 2 units in the last
+/// place, and more where x is large, is nothing.
+template <class T>
+REGARD_INLINE Batch<T> raised_exp_of_rounded(const Batch<T>& x) {
+#if defined(__AVX512F__)
+  // x = k·log(2)/16 + r, and 2^(k/16) from a table where the lowest four bits of k say, and shifted by the
+  // others.
+  using C = Constants<T>;
+  constexpr T shift = static_cast<T>(3 * (Bits<T>{1} << (C::mantissa_bits - 1)) + 16 * 64);
+  const Batch<T> inside = not_below(x, C::exp_low);
+  const Batch<T> sum =
+      multiply_add(inside, Batch<T>(static_cast<T>(16 * 1.442695040888963407359925)), Batch<T>(shift));
+  const Batch<T> r = multiply_add<T>(sum - Batch<T>(shift), Batch<T>(-C::log2_sixteenth), inside);
+  const Batch<T> exp_minus_1 = multiply_add<T>(r * r, polynomial(r, C::sixteenth_tail), r);
+  const Batch<T> power =
+      plus_bits(sixteenth_power<T>(sum), Batch<Bits<T>>(bits_as<Bits<T>>(sum) << (C::mantissa_bits - 4)));
+  return multiply_add<T>(power, exp_minus_1, power);
+#else
+  return raised_exp_of_negative(x);
+#endif
+}
+
+/// exp(x + low) for x <= 0; anything for x > 0.
+template <class T, class Low = Nothing>
+REGARD_INLINE Batch<T> exp_of_negative(const Batch<T>& x, const Low& low = {}) {
+  return raised_exp_of_negative(x, low) * Batch<T>(lowering<T>);
 }
 
 /// exp(x) - 1 for |x| <= 2·tanh_end.
@@ -217,7 +310,7 @@ REGARD_INLINE Batch<T> log_1_plus(const Batch<T>& t) {
 
 template <class T>
 REGARD_INLINE Batch<T> sigmoid(const Batch<T>& x) {
-  const Batch<T> e = exp(negate<T>(xsimd::abs(x))), one(T{1});
+  const Batch<T> e = exp_of_negative(negate<T>(xsimd::abs(x))), one(T{1});
   return xsimd::select(x < Batch<T>(T{0}), e, one) / (one + e);
 }
 
@@ -225,7 +318,7 @@ REGARD_INLINE Batch<T> sigmoid(const Batch<T>& x) {
 template <class T>
 REGARD_INLINE Batch<T> softplus(const Batch<T>& x) {
   const Batch<T> zero(T{0});
-  return xsimd::select(x < zero, zero, x) + log_1_plus(exp(negate<T>(xsimd::abs(x))));
+  return xsimd::select(x < zero, zero, x) + log_1_plus(exp_of_negative(negate<T>(xsimd::abs(x))));
 }
 
 /// e / (e + 2) with e = exp(2|x|) - 1, and x's sign.
@@ -241,7 +334,7 @@ REGARD_INLINE Batch<T> tanh(const Batch<T>& x) {
 template <class T>
 REGARD_INLINE Batch<T> exp_of_half_square(const Batch<T>& x) {
   const Batch<T> high = x & bits_as<T>(Batch<Bits<T>>(Constants<T>::high_bits)), half(static_cast<T>(-0.5));
-  return exp(high * high * half, (x - high) * (x + high) * half);
+  return exp_of_negative<T>(high * high * half, (x - high) * (x + high) * half);
 }
 
 template <class T>

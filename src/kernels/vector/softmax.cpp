@@ -10,11 +10,15 @@ namespace {
 template <class T>
 inline constexpr T hidden = -std::numeric_limits<T>::infinity();
 
-/// A row without a mask.
+/// A row without a mask. Lanes that do not exist count as hidden.
 struct KeepAll {
-  template <class T, class Count>
-  REGARD_INLINE Batch<T> operator()(const Batch<T>& x, T, Size, Count) const {
+  template <class T>
+  REGARD_INLINE Batch<T> operator()(const Batch<T>& x, T, Size, All) const {
     return x;
+  }
+  template <class T>
+  REGARD_INLINE Batch<T> operator()(const Batch<T>& x, T otherwise, Size, Size count) const {
+    return first_of(x, count, Batch<T>(otherwise));
   }
 };
 
@@ -28,49 +32,115 @@ struct Keep {
   }
 };
 
-/// y = exp(x - largest) where kept, else 0. Gives Σ y, and what was subtracted: without a mask the shift of a
-/// row of -inf stays 0, so that 0 / 0 gives NumPy's NaN.
+/// f(All) or f(n), for a row of one vector at most.
+template <class T, class F>
+REGARD_INLINE void with_count(Size n, F f) {
+  if (n == width<T>)
+    f(All{});
+  else if (n > 0)
+    f(n);
+}
+
 template <class T, class Kept>
-REGARD_INLINE T exponentials(Size n, const T* x, Kept kept, T* y, T& shift) {
-  const T largest = largest_of<T>(
+REGARD_INLINE T largest_of_kept(Size n, const T* x, Kept kept) {
+  return largest_of<T>(
       n, [=](Size i, auto count)
              __attribute__((always_inline)) { return kept(load(x + i, count), hidden<T>, i, count); });
-  shift = largest == hidden<T> ? T{0} : largest;
-  const Batch<T> subtracted(shift);
+}
+
+/// A row that keeps nothing but -inf and NaN: 0 under a mask unless there is a NaN, and NumPy's NaN without
+/// one.
+template <class T, class Kept>
+REGARD_INLINE void softmax_of_nothing(Size n, const T* x, Kept kept, T* y) {
+  const bool any_nan =
+      std::is_same_v<Kept, KeepAll> ||
+      std::isnan(sum_of<T>(
+          n, [=](Size i, auto count) __attribute__((always_inline)) {
+            const Batch<T> values = load(x + i, count);
+            return kept(xsimd::select(is_nan(values), values, Batch<T>(T{0})), T{0}, i, count);
+          }));
+  const Batch<T> all(any_nan ? std::numeric_limits<T>::quiet_NaN() : T{0});
   for_each_vector<T>(
+      n, [=](Size i, auto count)
+             __attribute__((always_inline)) { store(y + i, count, kept(all, T{0}, i, count)); });
+}
+
+/// A row of one vector stays in a register.
+template <class T, class Kept, class Count>
+REGARD_INLINE void softmax_of_one(Count count, const T* x, Kept kept, T* y) {
+  const Batch<T> values = kept(load(x, count), hidden<T>, 0, count);
+  const T largest = fold<T>(larger(values, Batch<T>(hidden<T>)), Larger{});
+  if (largest == hidden<T>) return softmax_of_nothing(size_of<T>(count), x, kept, y);
+  const Batch<T> powers = kept(raised_exp_of_rounded<T>(values - Batch<T>(largest)), T{0}, 0, count);
+  const Batch<T> shares = powers * Batch<T>(1 / fold<T>(powers, Add{}));
+  store(y, count, kept(shares, T{0}, 0, count));
+}
+
+/// In one pass for the largest, one for exp and the sum, and one for the shares. Where the sum is a number,
+/// hidden ones are 0 already when the shares are taken. The next row is fetched on the way.
+template <class T, class Kept>
+REGARD_INLINE void softmax_of_many(Size n, const T* x, Kept kept, T* y) {
+  const T largest = largest_of_kept(n, x, kept);
+  if (largest == hidden<T>) return softmax_of_nothing(n, x, kept, y);
+  const Batch<T> shift(largest);
+  const double total = sum_of<T>(
       n, [=](Size i, auto count) __attribute__((always_inline)) {
-        store(y + i, count, exp<T>(kept(load(x + i, count), hidden<T>, i, count) - subtracted));
+        const Batch<T> power = kept(raised_exp_of_rounded<T>(load(x + i, count) - shift), T{0}, i, count);
+        store(y + i, count, power);
+        __builtin_prefetch(x + i + n);
+        __builtin_prefetch(y + i + n, 1);
+        return power;
       });
-  return static_cast<T>(sum_of<T>(
-      n, [=](Size i, auto count) __attribute__((always_inline)) { return load(y + i, count); }));
+  const T share = 1 / static_cast<T>(total);
+  const Batch<T> times(share);
+  const auto scale = [=](auto kept_of) __attribute__((always_inline)) {
+    for_each_vector<T>(
+        n, [=](Size i, auto count) __attribute__((always_inline)) {
+          store(y + i, count, kept_of(load(y + i, count) * times, T{0}, i, count));
+        });
+  };
+  share == share ? scale(KeepAll{}) : scale(kept);
 }
 
 template <class T, class Kept>
 REGARD_INLINE void softmax_of(Size n, const T* x, Kept kept, T* y) {
-  T shift;
-  const T total = exponentials(n, x, kept, y, shift);
-  if (!std::is_same_v<Kept, KeepAll> && total == 0) return;  // nothing kept, or nothing but -inf
-  const Batch<T> share(1 / total);
+  if (n <= width<T>)
+    with_count<T>(
+        n, [=](auto count) __attribute__((always_inline)) { softmax_of_one(count, x, kept, y); });
+  else
+    softmax_of_many(n, x, kept, y);
+}
+
+/// The shift of a row of -inf stays 0: without a mask log(0) gives NumPy's NaN.
+template <class T, class Kept>
+REGARD_INLINE void log_softmax_of(Size n, const T* x, Kept kept, T* y) {
+  const T largest = largest_of_kept(n, x, kept);
+  const Batch<T> shift(largest == hidden<T> ? T{0} : largest);
+  const T total = static_cast<T>(sum_of<T>(
+      n, [=](Size i, auto count) __attribute__((always_inline)) {
+        return kept(exp_of_negative<T>(load(x + i, count) - shift), T{0}, i, count);
+      }));
+  const bool nothing = !std::is_same_v<Kept, KeepAll> && total == 0;
+  const Batch<T> log_total(nothing ? -hidden<T> : std::log(total));
   for_each_vector<T>(
       n, [=](Size i, auto count) __attribute__((always_inline)) {
-        store(y + i, count, kept(load(y + i, count) * share, T{0}, i, count));
+        store(y + i, count, kept((load(x + i, count) - shift) - log_total, hidden<T>, i, count));
       });
 }
 
-template <class T, class Kept>
-REGARD_INLINE void log_softmax_of(Size n, const T* x, Kept kept, T* y) {
-  T shift;
-  const T total = exponentials(n, x, kept, y, shift);
-  const bool nothing = !std::is_same_v<Kept, KeepAll> && total == 0;
-  const Batch<T> subtracted(shift), log_total(nothing ? -hidden<T> : std::log(total));
-  for_each_vector<T>(
-      n, [=](Size i, auto count) __attribute__((always_inline)) {
-        store(y + i, count, kept((load(x + i, count) - subtracted) - log_total, hidden<T>, i, count));
-      });
+template <class T, class Kept, class Count>
+REGARD_INLINE void softmax_backward_of_one(Count count, const T* dy, const T* y, Kept kept, T* dx) {
+  const Batch<T> slopes = load(dy, count), values = load(y, count);
+  const Batch<T> mean(fold<T>(kept(values * slopes, T{0}, 0, count), Add{}));
+  store(dx, count, kept(values * (slopes - mean), T{0}, 0, count));
 }
 
 template <class T, class Kept>
 REGARD_INLINE void softmax_backward_of(Size n, const T* dy, const T* y, Kept kept, T* dx) {
+  if (n <= width<T>)
+    return with_count<T>(
+        n, [=](auto count)
+               __attribute__((always_inline)) { softmax_backward_of_one(count, dy, y, kept, dx); });
   const T inner = static_cast<T>(sum_of<T>(
       n, [=](Size i, auto count) __attribute__((always_inline)) {
         return kept(load(y + i, count) * load(dy + i, count), T{0}, i, count);
@@ -87,18 +157,17 @@ REGARD_INLINE void log_softmax_backward_of(Size n, const T* dy, const T* y, Kept
   const T total = static_cast<T>(sum_of<T>(
       n, [=](Size i, auto count)
              __attribute__((always_inline)) { return kept(load(dy + i, count), T{0}, i, count); }));
-  for_each_vector<T>(
+  const double whole = sum_of<T>(
       n, [=](Size i, auto count) __attribute__((always_inline)) {
-        store(dx + i, count, kept(exp(load(y + i, count)), T{0}, i, count));
+        const Batch<T> p = kept(exp(load(y + i, count)), T{0}, i, count);
+        store(dx + i, count, p);
+        return p;
       });
-  const auto p = [=](Size i, auto count) __attribute__((always_inline)) {
-    return load(dx + i, count);
-  };
-  const bool nothing = !std::is_same_v<Kept, KeepAll> && sum_of<T>(n, p) == 0;
+  const bool nothing = !std::is_same_v<Kept, KeepAll> && whole == 0;
   const Batch<T> sum(total);
   for_each_vector<T>(
       n, [=](Size i, auto count) __attribute__((always_inline)) {
-        const Batch<T> slope = load(dy + i, count) - p(i, count) * sum;
+        const Batch<T> slope = load(dy + i, count) - load(dx + i, count) * sum;
         store(dx + i, count, nothing ? Batch<T>(T{0}) : kept(slope, T{0}, i, count));
       });
 }

@@ -21,17 +21,20 @@ T largest_row(Size n, const T* x) {
 template <class T>
 double sum_of_exp_row(Size n, const T* x, T shift) {
   const Batch<T> subtracted(shift);
-  return sum_of<T>(
-      n, [=](Size i, auto count)
-             __attribute__((always_inline)) { return exp<T>(load(x + i, count) - subtracted); });
+  return static_cast<double>(lowering<T>) *
+         sum_of<T>(
+             n, [=](Size i, auto count) __attribute__((always_inline)) {
+               return raised_exp_of_rounded<T>(load(x + i, count) - subtracted);
+             });
 }
 
 template <class T>
 void scaled_exp_row(Size n, const T* x, T shift, T factor, T* y) {
-  const Batch<T> subtracted(shift), times(factor);
+  const Batch<T> subtracted(shift), times(factor), lowered(lowering<T>);
   map(
-      n, x,
-      y, [=](const Batch<T>& v) __attribute__((always_inline)) { return exp<T>(v - subtracted) * times; });
+      n, x, y, [=](const Batch<T>& v) __attribute__((always_inline)) {
+        return raised_exp_of_rounded<T>(v - subtracted) * lowered * times;
+      });
 }
 
 template <class T>

@@ -123,12 +123,11 @@ REGARD_INLINE T sum_of_block(Size first, Size n, F f) {
   Size i = 0;
   for (; i + lanes<T> <= n; i += lanes<T>)
     for (Size k = 0; k < vectors; ++k) sums[k] = sums[k] + f(first + i + k * width<T>, All{});
-  if (i < n) {
-    T rest[static_cast<std::size_t>(lanes<T>)] = {};
-    for_each_vector<T>(
-        n - i, [&](Size k, auto count)
-                   __attribute__((always_inline)) { store(rest + k, count, f(first + i + k, count)); });
-    for (Size k = 0; k < vectors; ++k) sums[k] = sums[k] + load(rest + k * width<T>);
+  for (Size k = 0; i < n; ++k, i += width<T>) {
+    if (i + width<T> <= n)
+      sums[k] = sums[k] + f(first + i, All{});
+    else
+      sums[k] = sums[k] + first_of(f(first + i, n - i), n - i, Batch<T>(T{0}));
   }
   return sum_of_lanes<T>(sums);
 }
@@ -141,26 +140,34 @@ REGARD_INLINE double sum_of(Size n, F f) {
   return total;
 }
 
+/// a where it is the larger, else b: a NaN in a is passed over.
+template <class T>
+REGARD_INLINE Batch<T> larger(const Batch<T>& a, const Batch<T>& b) {
+#if defined(__SSE2__)
+  return xsimd::max(a, b);  // which gives its second operand for a NaN
+#else
+  return xsimd::select(a > b, a, b);
+#endif
+}
+
 /// The largest of the terms, which f gives as for sum_of; -inf for none; a NaN is passed over.
 template <class T, class F>
 REGARD_INLINE T largest_of(Size n, F f) {
   constexpr T lowest = -std::numeric_limits<T>::infinity();
-  const auto larger = [](const Batch<T>& a, const Batch<T>& b) __attribute__((always_inline)) {
-    return xsimd::select(a > b, a, b);
-  };
-  Batch<T> even(lowest), odd(lowest);
+  constexpr std::size_t streams = 4;
+  Batch<T> most[streams];
+  for (Batch<T>& one : most) one = Batch<T>(lowest);
   Size i = 0;
-  for (; i + 2 * width<T> <= n; i += 2 * width<T>) {
-    even = larger(f(i, All{}), even);
-    odd = larger(f(i + width<T>, All{}), odd);
-  }
+  for (; i + Size{streams} * width<T> <= n; i += Size{streams} * width<T>)
+    for (std::size_t k = 0; k < streams; ++k)
+      most[k] = larger<T>(f(i + static_cast<Size>(k) * width<T>, All{}), most[k]);
   for_each_vector<T>(
       n - i, [&](Size k, auto count) __attribute__((always_inline)) {
         Batch<T> terms = f(i + k, count);
         if constexpr (!std::is_same_v<decltype(count), All>) terms = first_of(terms, count, Batch<T>(lowest));
-        even = larger(terms, even);
+        most[0] = larger<T>(terms, most[0]);
       });
-  return fold<T>(larger(even, odd), Larger{});
+  return fold<T>(larger<T>(larger<T>(most[0], most[1]), larger<T>(most[2], most[3])), Larger{});
 }
 
 }  // namespace

@@ -52,9 +52,9 @@ struct Rows {
   double (*sum)(Size n, const T* x);
   /// -inf for none; a NaN is passed over.
   T (*largest)(Size n, const T* x);
-  /// Σ exp(x - shift).
+  /// Σ exp(x - shift), for x <= shift.
   double (*sum_of_exp)(Size n, const T* x, T shift);
-  /// y = exp(x - shift)·factor.
+  /// y = exp(x - shift)·factor, for x <= shift.
   void (*scaled_exp)(Size n, const T* x, T shift, T factor, T* y);
 
   /// See kernels/softmax.hpp. keep may be null. The output is no input.
