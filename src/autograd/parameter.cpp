@@ -86,8 +86,8 @@ bool Parameter::has_gradient() const {
   return cell_of(*this).gradient.defined();
 }
 void Parameter::zero_grad() {
-  cell_of(*this);
-  host_step([cell = cell_] { cell->gradient = Tensor(); });
+  cell_of(*this).gradient = Tensor();
+  if (context().capture) list_host_step([cell = cell_] { cell->gradient = Tensor(); });
 }
 
 void Parameter::set_gradient(const Tensor& gradient) {

@@ -65,9 +65,10 @@ void update_each(const Call& call, const Step& step) {
 
 bool all_contiguous(const Call& call) {
   const Strides dense = contiguous_strides(call.in(0).shape);
-  const auto is_dense = [&](const Array* array) { return array->strides == dense; };
-  return std::all_of(call.inputs, call.inputs + call.input_count, is_dense) &&
-         std::all_of(call.outputs, call.outputs + call.output_count, is_dense);
+  bool all = true;
+  for (int i = 0; i < call.input_count; ++i) all = all && call.in(i).strides == dense;
+  for (int i = 0; i < call.output_count; ++i) all = all && call.out(i).strides == dense;
+  return all;
 }
 
 template <class T, bool with_momentum, bool nesterov>
@@ -87,11 +88,25 @@ void sgd_kernel(const Call& call) {
   });
 }
 
+/// What undoes the moments' start at 0: the same for every parameter of a step, and two powers to work out.
+struct AdamCorrections {
+  double beta1, beta2, t, first, second;
+
+  static const AdamCorrections& of(const AdamStep& now) {
+    static __thread AdamCorrections latest;
+    if (latest.t != now.t || latest.beta1 != now.beta1 || latest.beta2 != now.beta2)
+      latest = {now.beta1, now.beta2, now.t, 1 / (1 - std::pow(now.beta1, now.t)),
+                1 / std::sqrt(1 - std::pow(now.beta2, now.t))};
+    return latest;
+  }
+};
+
 template <class T>
 void adam_kernel(const Call& call) {
   const auto& now = call.get<AdamStep>();
-  const T rate = static_cast<T>(now.rate / (1 - std::pow(now.beta1, now.t)));
-  const T correction = static_cast<T>(1 / std::sqrt(1 - std::pow(now.beta2, now.t)));
+  const AdamCorrections& corrections = AdamCorrections::of(now);
+  const T rate = static_cast<T>(now.rate * corrections.first);
+  const T correction = static_cast<T>(corrections.second);
   const T beta2 = static_cast<T>(now.beta2), epsilon = static_cast<T>(now.epsilon);
   const T gain1 = static_cast<T>(1 - now.beta1), gain2 = static_cast<T>(1 - now.beta2);
   const T l2 = static_cast<T>(now.decoupled ? 0 : now.decay);
