@@ -85,6 +85,16 @@ void gemm(bool transpose_a, bool transpose_b, int rows, int columns, int inner, 
   call(transpose_a, transpose_b, rows, columns, inner, alpha, a, lda, b, ldb, c, ldc, beta);
 }
 
+bool stays_on_its_thread(double multiplications) {
+#ifdef OPENBLAS_VERSION
+  // Its interface/gemm.c shares nothing out up to 64^3.
+  return openblas_get_num_threads() == 1 || multiplications <= 262144;
+#else
+  static_cast<void>(multiplications);
+  return false;
+#endif
+}
+
 std::string blas_kernels() {
 #ifdef OPENBLAS_VERSION
   return openblas_get_corename();

@@ -14,6 +14,10 @@ void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, float alpha, 
 void gemm(bool transpose_a, bool transpose_b, int m, int n, int k, double alpha, const double* a, int lda,
           const double* b, int ldb, double* c, int ldc, double beta = 0);
 
+/// Is a product of so many multiplications computed on the thread that calls? Only then may several threads call: those
+/// of the BLAS serve one caller at a time. False where the BLAS does not tell.
+bool stays_on_its_thread(double multiplications);
+
 /// The processor whose kernels the BLAS chose, in its own words; "" where it does not tell.
 std::string blas_kernels();
 

@@ -15,7 +15,7 @@ namespace {
 /// Counts rows in row-major order, so that a wrong id can be named by its place.
 class Place {
  public:
-  explicit Place(const Shape& rows) : rows_(&rows) {}
+  explicit Place(const Shape& rows, Size first = 0) : rows_(&rows), row_(first) {}
   void next() { ++row_; }
   std::string text() const {
     const Shape& rows = *rows_;
@@ -30,7 +30,7 @@ class Place {
 
  private:
   const Shape* rows_;
-  Size row_ = 0;
+  Size row_;
 };
 
 void require_class(const char* op, Size id, Size classes, Size ignore_index, const Place& place) {
@@ -84,22 +84,24 @@ Array without_classes(const Array& x) {
   return out;
 }
 
-/// Calls row(offsets) for every row of arrays [..]; offsets are in elements, one per array.
-template <class Row>
-void for_each_of(const Array& a, const Array& b, const Array& c, Row row) {
-  for_each_row<3>({&a, &b, &c}, [&](std::array<Size, 3> at, Size n, const std::array<Size, 3>& step) {
-    for (Size i = 0; i < n; ++i) {
-      row(at);
-      for (std::size_t k = 0; k < 3; ++k) at[k] += step[k];
-    }
+/// Blocks of rows of arrays [..], several at a time: some(first) for each gives what is called with the
+/// offsets of each of its rows in turn; offsets are in elements, one per array.
+template <class Some>
+void for_each_of(const Array& a, const Array& b, const Array& c, Size classes, Some some) {
+  const Walk<3> walk({&a, &b, &c});
+  parallel_ranges(walk.size(), classes, computed, [&](Size begin, Size end) {
+    if (begin == end) return;
+    auto row = some(begin);
+    for_each_row<3>(walk, begin, end, one_by_one<3>(row));
   });
 }
 
 /// Calls row(target, x offset, offset in `rows`) for every row: `target` gives a_c, and is a null pointer
-/// where the row is ignored. `rows` is an array [..] of the caller's.
-template <class T, class Row>
+/// where the row is ignored. `rows` is an array [..] of the caller's; rows_from(first) gives `row` for a
+/// block of them.
+template <class T, class RowsFrom>
 void for_each_target(const Call& c, const Array& rows, const Array& x, const Array& targets,
-                     const Array& weights, Row row) {
+                     const Array& weights, RowsFrom rows_from) {
   const CrossEntropy& options = c.get<CrossEntropy>();
   const int axis = x.shape.rank() - 1;
   const Size classes = x.shape[axis];
@@ -107,23 +109,26 @@ void for_each_target(const Call& c, const Array& rows, const Array& x, const Arr
   const Weights<T> weight(weights);
   const Array lines = without_classes(x);
   if (targets.dtype == DType::int64) {
-    Place place(targets.shape);
-    for_each_of(lines, rows, targets, [&](const auto& at) {
-      const Size id = targets.as<const Size>()[at[2]];
-      if (id == options.ignore_index) {
-        row(static_cast<const IdTarget<T>*>(nullptr), at[0], at[1]);
-      } else {
-        require_class(options.op, id, classes, options.ignore_index, place);
-        const IdTarget<T> target{id, options.smoothing, share, weight};
-        row(&target, at[0], at[1]);
-      }
-      place.next();
+    for_each_of(lines, rows, targets, classes, [&](Size first) {
+      return [&, place = Place(targets.shape, first), row = rows_from(first)](const auto& at) mutable {
+        const Size id = targets.as<const Size>()[at[2]];
+        if (id == options.ignore_index) {
+          row(static_cast<const IdTarget<T>*>(nullptr), at[0], at[1]);
+        } else {
+          require_class(options.op, id, classes, options.ignore_index, place);
+          const IdTarget<T> target{id, options.smoothing, share, weight};
+          row(&target, at[0], at[1]);
+        }
+        place.next();
+      };
     });
   } else {
-    for_each_of(lines, rows, without_classes(targets), [&](const auto& at) {
-      const ProbabilityTarget<T> target{
-          {targets.as<const T>() + at[2], targets.strides[axis]}, options.smoothing, share, weight};
-      row(&target, at[0], at[1]);
+    for_each_of(lines, rows, without_classes(targets), classes, [&](Size first) {
+      return [&, row = rows_from(first)](const auto& at) mutable {
+        const ProbabilityTarget<T> target{
+            {targets.as<const T>() + at[2], targets.strides[axis]}, options.smoothing, share, weight};
+        row(&target, at[0], at[1]);
+      };
     });
   }
 }
@@ -187,13 +192,15 @@ template <class T>
 void cross_entropy_kernel(const Call& c) {
   const Array &loss = c.out(), &x = c.in(0);
   const Size n = x.shape.back();
-  DenseLines<T> lines(n, x.strides.back());
-  for_each_target<T>(c, loss, x, c.in(1), c.in(2), [&](const auto* target, Size x_at, Size loss_at) {
-    T& y = loss.as<T>()[loss_at];
-    y = 0;
-    if (!target) return;
-    const T* const line = lines.read(x.as<const T>() + x_at);
-    y = static_cast<T>(loss_of(RowScale<T>(n, line), n, line, *target));
+  for_each_target<T>(c, loss, x, c.in(1), c.in(2), [&](Size) {
+    return
+        [&, lines = DenseLines<T>(n, x.strides.back())](const auto* target, Size x_at, Size loss_at) mutable {
+          T& y = loss.as<T>()[loss_at];
+          y = 0;
+          if (!target) return;
+          const T* const line = lines.read(x.as<const T>() + x_at);
+          y = static_cast<T>(loss_of(RowScale<T>(n, line), n, line, *target));
+        };
   });
 }
 
@@ -201,16 +208,18 @@ template <class T>
 void cross_entropy_backward_kernel(const Call& c) {
   const Array &dx = c.out(), &dy = c.in(0), &x = c.in(1);
   const Size n = x.shape.back();
-  DenseLines<T> lines(n, x.strides.back());
-  T* to = dx.as<T>();  // row-major, as the rows come
-  for_each_target<T>(c, dy, x, c.in(2), c.in(3), [&](const auto* target, Size x_at, Size dy_at) {
-    if (target) {
-      const T* const line = lines.read(x.as<const T>() + x_at);
-      differentiate(RowScale<T>(n, line), n, line, *target, dy.as<const T>()[dy_at], to);
-    } else {
-      std::fill_n(to, n, T{0});
-    }
-    to += n;
+  for_each_target<T>(c, dy, x, c.in(2), c.in(3), [&](Size first) {
+    T* const start = dx.as<T>() + first * n;  // row-major, as the rows come
+    return [&, to = start, lines = DenseLines<T>(n, x.strides.back())](const auto* target, Size x_at,
+                                                                       Size dy_at) mutable {
+      if (target) {
+        const T* const line = lines.read(x.as<const T>() + x_at);
+        differentiate(RowScale<T>(n, line), n, line, *target, dy.as<const T>()[dy_at], to);
+      } else {
+        std::fill_n(to, n, T{0});
+      }
+      to += n;
+    };
   });
 }
 
@@ -218,17 +227,28 @@ template <class T>
 void cross_entropy_mean_kernel(const Call& c) {
   const Array &x = c.in(0), &kept = c.out(2);
   const Size n = x.shape.back();
-  DenseLines<T> lines(n, x.strides.back());
+  struct RowLoss {
+    double loss, weight;
+  };
+  const Size count = numel(kept.shape) / 2;
+  const auto of_rows = detail::PoolArray<RowLoss>::unset(static_cast<std::size_t>(count));
+  for_each_target<T>(c, without_classes(kept), x, c.in(1), c.in(2), [&](Size first) {
+    RowLoss* const start = of_rows.data() + first;
+    return [&, to = start, lines = DenseLines<T>(n, x.strides.back())](const auto* target, Size x_at,
+                                                                       Size kept_at) mutable {
+      RowLoss& own = *to++ = {0, 0};
+      if (!target) return;
+      const T* const line = lines.read(x.as<const T>() + x_at);
+      const RowScale<T> scale(n, line);
+      scale.keep(kept.as<double>() + kept_at);
+      own = {loss_of(scale, n, line, *target), target->in_mean()};
+    };
+  });
   PairwiseSum<double> losses, weights;
-  for_each_target<T>(c, without_classes(kept), x, c.in(1), c.in(2),
-                     [&](const auto* target, Size x_at, Size kept_at) {
-                       if (!target) return;
-                       const T* const line = lines.read(x.as<const T>() + x_at);
-                       const RowScale<T> scale(n, line);
-                       scale.keep(kept.as<double>() + kept_at);
-                       losses.add(loss_of(scale, n, line, *target));
-                       weights.add(target->in_mean());
-                     });
+  for (Size row = 0; row < count; ++row) {
+    losses.add(of_rows.data()[row].loss);
+    weights.add(of_rows.data()[row].weight);
+  }
   const double total = weights.result(), scale = total == 0 ? 0 : 1 / total;
   *c.out(0).as<T>() = static_cast<T>(losses.result() * scale);
   *c.out(1).as<T>() = static_cast<T>(scale);
@@ -239,18 +259,19 @@ void cross_entropy_mean_backward_kernel(const Call& c) {
   const Array &dx = c.out(), &x = c.in(1), &kept = c.in(5);
   const double slope = static_cast<double>(*c.in(0).as<const T>() * *c.in(4).as<const T>());
   const Size n = x.shape.back();
-  DenseLines<T> lines(n, x.strides.back());
-  T* to = dx.as<T>();  // row-major, as the rows come
-  for_each_target<T>(c, without_classes(kept), x, c.in(2), c.in(3),
-                     [&](const auto* target, Size x_at, Size kept_at) {
-                       if (target) {
-                         const RowScale<T> scale(kept.as<const double>() + kept_at);
-                         differentiate(scale, n, lines.read(x.as<const T>() + x_at), *target, slope, to);
-                       } else {
-                         std::fill_n(to, n, T{0});
-                       }
-                       to += n;
-                     });
+  for_each_target<T>(c, without_classes(kept), x, c.in(2), c.in(3), [&](Size first) {
+    T* const start = dx.as<T>() + first * n;  // row-major, as the rows come
+    return [&, to = start, lines = DenseLines<T>(n, x.strides.back())](const auto* target, Size x_at,
+                                                                       Size kept_at) mutable {
+      if (target) {
+        const RowScale<T> scale(kept.as<const double>() + kept_at);
+        differentiate(scale, n, lines.read(x.as<const T>() + x_at), *target, slope, to);
+      } else {
+        std::fill_n(to, n, T{0});
+      }
+      to += n;
+    };
+  });
 }
 
 template <class T>

@@ -20,10 +20,10 @@ void map_one(const Call& c, typename Rows<T>::Binary f) {
 }
 
 // One row function of the instruction set's table as a kernel.
-template <class T, auto function>
+template <class T, auto function, const Work& work = moved>
 void rows_kernel(const Call& c) {
   const auto f = rows<T>().*function;
-  c.out().shape.empty() ? map_one<T>(c, f) : map_rows<T>(c, f);
+  c.out().shape.empty() ? map_one<T>(c, f) : map_rows<T>(c, f, work);
 }
 
 }  // namespace
@@ -39,6 +39,9 @@ void rows_kernel(const Call& c) {
                         [](const Call& c) { map1<Size, Size>(c, [](Size x) -> Size { return f; }); }};
 // The same, where floats have a loop per instruction set, in kernels/vector/elementwise.cpp.
 #define VECTOR(op) const KernelSet op = {rows_kernel<float, &Rows<float>::op>, rows_kernel<double, &Rows<double>::op>};
+#define COMPUTED(op)                                             \
+  const KernelSet op = {rows_kernel<float, &Rows<float>::op, computed>, \
+                        rows_kernel<double, &Rows<double>::op, computed>};
 #define VECTOR_UNARY_INT(op, f)                                                                 \
   const KernelSet op = {rows_kernel<float, &Rows<float>::op>, rows_kernel<double, &Rows<double>::op>, \
                         [](const Call& c) { map1<Size, Size>(c, [](Size x) -> Size { return f; }); }};
@@ -71,19 +74,19 @@ BINARY   (share_of_max, a > b ? 1 : a == b ? static_cast<decltype(a)>(0.5) : 0)
 VECTOR_UNARY_INT(negate, -x)
 VECTOR_UNARY_INT(square, x * x)
 VECTOR_UNARY_INT(abs,    x < 0 ? -x : x)
-VECTOR(exp)
-VECTOR(log)
+COMPUTED(exp)
+COMPUTED(log)
 VECTOR(sqrt)
 VECTOR(sign)
-VECTOR(tanh)
-VECTOR(sigmoid)
+COMPUTED(tanh)
+COMPUTED(sigmoid)
 VECTOR(relu)
-VECTOR(softplus)
+COMPUTED(softplus)
 VECTOR(unit_step)
-VECTOR(gelu_exact)
-VECTOR(gelu_tanh)
-VECTOR(gelu_slope)
-VECTOR(normal_pdf)
+COMPUTED(gelu_exact)
+COMPUTED(gelu_tanh)
+COMPUTED(gelu_slope)
+COMPUTED(normal_pdf)
 
 COMPARISON(equal,         a == b)
 COMPARISON(not_equal,     a != b)
@@ -136,7 +139,7 @@ void power_scalar_kernel(const Call& c) {
   else if (b == 3)
     map1<T, T>(c, [](T x) -> T { return x * x * x; });
   else
-    map1<T, T>(c, [b](T x) -> T { return std::pow(x, b); });
+    map1<T, T>(c, [b](T x) -> T { return std::pow(x, b); }, computed);
 }
 
 template <class T>
@@ -170,7 +173,8 @@ void where_kernel(const Call& c) {
   const bool* const condition = c.in(0).as<bool>();
   const T* const in_a = c.in(1).as<T>();
   const T* const in_b = c.in(2).as<T>();
-  for_each_row<4>({&c.out(), &c.in(0), &c.in(1), &c.in(2)}, [&](const auto& at, Size n, const auto& step) {
+  const std::array<const Array*, 4> arrays = {&c.out(), &c.in(0), &c.in(1), &c.in(2)};
+  for_each_row_in_parallel<4>(arrays, moved, [&](const auto& at, Size n, const auto& step) {
     for (Size i = 0; i < n; ++i)
       out[at[0] + i * step[0]] =
           condition[at[1] + i * step[1]] ? in_a[at[2] + i * step[2]] : in_b[at[3] + i * step[3]];
@@ -183,7 +187,8 @@ void masked_fill_kernel(const Call& c) {
   T* const out = c.out().as<T>();
   const T* const x = c.in(0).as<T>();
   const bool* const mask = c.in(1).as<bool>();
-  for_each_row<3>({&c.out(), &c.in(0), &c.in(1)}, [&](const auto& at, Size n, const auto& step) {
+  const std::array<const Array*, 3> arrays = {&c.out(), &c.in(0), &c.in(1)};
+  for_each_row_in_parallel<3>(arrays, moved, [&](const auto& at, Size n, const auto& step) {
     for (Size i = 0; i < n; ++i)
       out[at[0] + i * step[0]] = mask[at[2] + i * step[2]] ? value : x[at[1] + i * step[1]];
   });

@@ -32,12 +32,14 @@ void layer_norm_kernel(const Call& c) {
   const double epsilon = c.get<LayerNormEpsilon>().epsilon;
   const int axis = last_axis(x);
   const Size n = x.shape[axis];
-  DenseLines<T> to(n, y.strides[axis]), from(n, x.strides[axis]);
   const auto row = rows<T>().layer_norm;
-  for_each_line<2>({&y, &x}, axis, [&](const auto& at) {
-    T* const line = y.as<T>() + at[0];
-    row(n, from.read(x.as<const T>() + at[1]), gamma.row(), beta.row(), epsilon, to.open(line));
-    to.close(line);
+  for_each_line_in_parallel<2>({&y, &x}, axis, computed, [&](auto&& lines) {
+    DenseLines<T> to(n, y.strides[axis]), from(n, x.strides[axis]);
+    lines([&](const auto& at) {
+      T* const line = y.as<T>() + at[0];
+      row(n, from.read(x.as<const T>() + at[1]), gamma.row(), beta.row(), epsilon, to.open(line));
+      to.close(line);
+    });
   });
 }
 
@@ -48,13 +50,15 @@ void layer_norm_backward_kernel(const Call& c) {
   const double epsilon = c.get<LayerNormEpsilon>().epsilon;
   const int axis = last_axis(x);
   const Size n = x.shape[axis];
-  DenseLines<T> to(n, dx.strides[axis]), slopes(n, dy.strides[axis]), from(n, x.strides[axis]);
   const auto row = rows<T>().layer_norm_backward;
-  for_each_line<3>({&dx, &dy, &x}, axis, [&](const auto& at) {
-    T* const line = dx.as<T>() + at[0];
-    row(n, slopes.read(dy.as<const T>() + at[1]), from.read(x.as<const T>() + at[2]), gamma.row(), epsilon,
-        to.open(line));
-    to.close(line);
+  for_each_line_in_parallel<3>({&dx, &dy, &x}, axis, computed, [&](auto&& lines) {
+    DenseLines<T> to(n, dx.strides[axis]), slopes(n, dy.strides[axis]), from(n, x.strides[axis]);
+    lines([&](const auto& at) {
+      T* const line = dx.as<T>() + at[0];
+      row(n, slopes.read(dy.as<const T>() + at[1]), from.read(x.as<const T>() + at[2]), gamma.row(), epsilon,
+          to.open(line));
+      to.close(line);
+    });
   });
 }
 

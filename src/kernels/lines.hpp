@@ -8,17 +8,38 @@
 
 namespace regard::kernels {
 
+/// A row of lines as the lines.
+template <int count, class Line>
+auto one_by_one(Line& line) {
+  return [&line](std::array<Size, count> at, Size n, const std::array<Size, count>& step) {
+    for (Size i = 0; i < n; ++i) {
+      line(at);
+      for (std::size_t k = 0; k < count; ++k) at[k] += step[k];
+    }
+  };
+}
+
 /// Calls line(offsets) for every line along `axis`; offsets are in elements, one per array. The arrays have
 /// one shape.
 template <int count, class Line>
 void for_each_line(const std::array<const Array*, count>& arrays, int axis, Line&& line) {
-  for_each_row<count>(Walk<count>(arrays, axis),
-                      [&](std::array<Size, count> at, Size n, const std::array<Size, count>& step) {
-                        for (Size i = 0; i < n; ++i) {
-                          line(at);
-                          for (std::size_t k = 0; k < count; ++k) at[k] += step[k];
-                        }
-                      });
+  for_each_row<count>(Walk<count>(arrays, axis), one_by_one<count>(line));
+}
+
+/// Like for_each_line; but lines come in any order, several at a time. some(lines) is called for each block
+/// of them, gets ready what one thread needs for itself, and hands to lines(line) what is to be done with
+/// each.
+template <int count, class Some>
+void for_each_line_in_parallel(const std::array<const Array*, count>& arrays, int axis, Work work,
+                               Some&& some) {
+  const Walk<count> walk(arrays, axis);
+  const Size lines = walk.size(), each = std::max<Size>(1, arrays[0]->shape[axis]);
+  if (lines == 0) return;
+  if (block_size(lines, each, work) >= lines)
+    return some([&](auto&& line) { for_each_row<count>(walk, one_by_one<count>(line)); });
+  parallel_ranges(lines, each, work, [&](Size begin, Size end) {
+    some([&](auto&& line) { for_each_row<count>(walk, begin, end, one_by_one<count>(line)); });
+  });
 }
 
 /// The step of a dense line, known when the loop is compiled, so that it can be vectorised.

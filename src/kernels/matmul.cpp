@@ -5,6 +5,7 @@
 
 #include "kernels/blas.hpp"
 #include "kernels/loops.hpp"
+#include "kernels/parallel.hpp"
 #include "kernels/small_product.hpp"
 #include "memory/pool.hpp"
 
@@ -102,28 +103,94 @@ int gather_batch(SmallProduct<T>& at, const Array& out, const Array& a, const Ar
   return axis + 1;
 }
 
-/// at.count calls of BLAS.
-template <class T>
-void run_blas(const SmallProduct<T>& at) {
-  const BlasForm a = blas_form({at.m, at.k, at.a_row, at.a_column}),
-                 b = blas_form({at.k, at.n, at.b_row, at.b_column});
-  const int m = static_cast<int>(at.m), n = static_cast<int>(at.n), k = static_cast<int>(at.k);
-  for (Size i = 0; i < at.count; ++i)
-    gemm(a.transpose, b.transpose, m, n, k, at.alpha, at.a + i * at.next_a, a.leading, at.b + i * at.next_b,
-         b.leading, at.c + i * at.next_c, n);
+/// A product in parts, of its rows or of its columns, that are multiplied each by itself.
+struct Parts {
+  Size count = 1, size = 0;
+  bool of_columns = false;
+};
+
+/// BLAS reads one operand again for each part, so there are few, of a size in which that does not show. Size
+/// alone decides, whoever multiplies: the bits at a part's edges are the part's.
+Parts parts_of(Size m, Size n, double multiplications) {
+  const Size length = std::max(m, n);
+  constexpr double enough = 1 << 23, enough_for_squares = 1 << 25;
+  if (multiplications < (length < 1024 ? enough_for_squares : enough) || length < 128) return {};
+  const Size size = (length / std::clamp<Size>(length / 512, 2, 8) + 63) / 64 * 64;
+  return {(length + size - 1) / size, size, n > m};
 }
 
-/// run(at) for all elements of the first `axes` leading axes.
-template <class T, class Run>
-void for_each_batch(SmallProduct<T> at, const Array& out, const Array& a, const Array& b, int axes, Run run) {
-  if (axes == 0) return run(at);
-  const int axis = axes - 1, rank = out.shape.rank();
-  for (Size i = 0; i < out.shape[axis]; ++i) {
-    for_each_batch(at, out, a, b, axis, run);
-    at.a += leading_step(a, axis, rank);
-    at.b += leading_step(b, axis, rank);
-    at.c += out.strides[axis];
+/// Part `i` of one product.
+template <class T>
+void run_blas(const SmallProduct<T>& at, const Parts& parts, Size i) {
+  const BlasForm a = blas_form({at.m, at.k, at.a_row, at.a_column}),
+                 b = blas_form({at.k, at.n, at.b_row, at.b_column});
+  const Size first = i * parts.size, row = parts.of_columns ? 0 : first, column = first - row;
+  const Size rows = parts.count == 1 || parts.of_columns ? at.m : std::min(parts.size, at.m - row);
+  const Size columns = parts.count == 1 || !parts.of_columns ? at.n : std::min(parts.size, at.n - column);
+  gemm(a.transpose, b.transpose, static_cast<int>(rows), static_cast<int>(columns), static_cast<int>(at.k),
+       at.alpha, at.a + row * at.a_row, a.leading, at.b + column * at.b_column, b.leading,
+       at.c + row * at.n + column, static_cast<int>(at.n));
+}
+
+/// All products of a batch: at.count for each element of the first `axes` leading axes.
+template <class T>
+struct Batch {
+  SmallProduct<T> at;
+  const Array &out, &a, &b;
+  int axes;
+
+  Size size() const {
+    Size all = at.count;
+    for (int axis = 0; axis < axes; ++axis) all *= out.shape[axis];
+    return all;
   }
+  /// The products from `i` on, at most so many; only those that lie in equal steps.
+  SmallProduct<T> from(Size i, Size most) const {
+    SmallProduct<T> part = at;
+    const Size inner = i % at.count;
+    part.a += inner * at.next_a;
+    part.b += inner * at.next_b;
+    part.c += inner * at.next_c;
+    part.count = std::min(most, at.count - inner);
+    Size rest = i / at.count;
+    for (int axis = axes - 1; axis >= 0; --axis) {
+      const Size index = rest % out.shape[axis];
+      rest /= out.shape[axis];
+      part.a += index * leading_step(a, axis, out.shape.rank());
+      part.b += index * leading_step(b, axis, out.shape.rank());
+      part.c += index * out.strides[axis];
+    }
+    return part;
+  }
+};
+
+template <class T>
+void run_small(const Batch<T>& batch) {
+  const auto run = rows<T>().small_product;
+  if (batch.axes == 0 && batch.at.count == 1) return run(batch.at);
+  parallel_ranges(batch.size(), batch.at.m * batch.at.n * batch.at.k, multiplied, [&](Size begin, Size end) {
+    while (begin < end) {
+      const SmallProduct<T> part = batch.from(begin, end - begin);
+      run(part);
+      begin += part.count;
+    }
+  });
+}
+
+template <class T>
+void run_large(const Batch<T>& batch) {
+  const SmallProduct<T>& at = batch.at;
+  const double each = static_cast<double>(at.m) * static_cast<double>(at.n) * static_cast<double>(at.k);
+  const Size products = batch.size();
+  if (!stays_on_its_thread(each)) {
+    for (Size i = 0; i < products; ++i) run_blas(batch.from(i, 1), {}, 0);
+    return;
+  }
+  const Parts parts = parts_of(at.m, at.n, each);
+  const Size work = static_cast<Size>(std::min(each / static_cast<double>(parts.count), 1e12));
+  parallel_ranges(products * parts.count, work, multiplied, [&](Size begin, Size end) {
+    for (Size i = begin; i < end; ++i) run_blas(batch.from(i / parts.count, 1), parts, i % parts.count);
+  });
 }
 
 template <class T>
@@ -153,7 +220,8 @@ void multiply(const Array& out, const Array& a, const Array& b, const Product& h
                      a.as<const T>(), left.row,      left.column,  b.as<const T>(),
                      right.row,       right.column,  out.as<T>()};
   const int axes = gather_batch(at, out, a, b);
-  for_each_batch(at, out, a, b, axes, is_small(at) ? rows<T>().small_product : run_blas<T>);
+  const Batch<T> batch{at, out, a, b, axes};
+  is_small(at) ? run_small(batch) : run_large(batch);
 }
 
 template void multiply<float>(const Array&, const Array&, const Array&, const Product&);

@@ -103,14 +103,16 @@ void along(const Call& c) {
   const bool masked = c.input_count > 1 && c.in(1).data;
   const Array& keep = masked ? c.in(1) : x;
   const Size n = y.shape[axis];
-  Scratch scratch;
-  for_each_line<3>({&y, &x, &keep}, axis, [&](const auto& at) {
-    const LineOf to{y.as<T>() + at[0], y.strides[axis]};
-    const LineOf from{x.as<const T>() + at[1], x.strides[axis]};
-    if (masked)
-      F::template line<T>(n, from, LineOf{keep.as<const bool>() + at[2], keep.strides[axis]}, to, scratch);
-    else
-      F::template line<T>(n, from, KeepAll{}, to, scratch);
+  for_each_line_in_parallel<3>({&y, &x, &keep}, axis, computed, [&](auto&& lines) {
+    Scratch scratch;
+    lines([&](const auto& at) {
+      const LineOf to{y.as<T>() + at[0], y.strides[axis]};
+      const LineOf from{x.as<const T>() + at[1], x.strides[axis]};
+      if (masked)
+        F::template line<T>(n, from, LineOf{keep.as<const bool>() + at[2], keep.strides[axis]}, to, scratch);
+      else
+        F::template line<T>(n, from, KeepAll{}, to, scratch);
+    });
   });
 }
 
@@ -122,21 +124,26 @@ void backward(const Call& c) {
   const bool masked = c.input_count > 2 && c.in(2).data;
   const Array& keep = masked ? c.in(2) : s;
   const Size n = dx.shape[axis];
-  for_each_line<4>({&dx, &dy, &s, &keep}, axis, [&](const auto& at) {
-    const LineOf to{dx.as<T>() + at[0], dx.strides[axis]};
-    const LineOf from{dy.as<const T>() + at[1], dy.strides[axis]},
-        slope{s.as<const T>() + at[2], s.strides[axis]};
-    const auto kept = [&](Size i) {
-      return !masked || keep.as<const bool>()[at[3] + i * keep.strides[axis]];
-    };
-    const auto sum_of_kept = [&](auto f) { return sum_of(n, [&](Size i) { return kept(i) ? f(i) : 0.0; }); };
-    const double total = sum_of_kept([&](Size i) { return static_cast<double>(slope[i]); });
-    const double mixed =
-        sum_of_kept([&](Size i) { return static_cast<double>(slope[i]) * static_cast<double>(from[i]); });
-    const double mean = total == 0 ? 0 : mixed / total;
-    for (Size i = 0; i < n; ++i)
-      to[i] = kept(i) ? static_cast<T>(static_cast<double>(slope[i]) * (static_cast<double>(from[i]) - mean))
-                      : T{0};
+  for_each_line_in_parallel<4>({&dx, &dy, &s, &keep}, axis, computed, [&](auto&& lines) {
+    lines([&](const auto& at) {
+      const LineOf to{dx.as<T>() + at[0], dx.strides[axis]};
+      const LineOf from{dy.as<const T>() + at[1], dy.strides[axis]},
+          slope{s.as<const T>() + at[2], s.strides[axis]};
+      const auto kept = [&](Size i) {
+        return !masked || keep.as<const bool>()[at[3] + i * keep.strides[axis]];
+      };
+      const auto sum_of_kept = [&](auto f) {
+        return sum_of(n, [&](Size i) { return kept(i) ? f(i) : 0.0; });
+      };
+      const double total = sum_of_kept([&](Size i) { return static_cast<double>(slope[i]); });
+      const double mixed =
+          sum_of_kept([&](Size i) { return static_cast<double>(slope[i]) * static_cast<double>(from[i]); });
+      const double mean = total == 0 ? 0 : mixed / total;
+      for (Size i = 0; i < n; ++i)
+        to[i] = kept(i)
+                    ? static_cast<T>(static_cast<double>(slope[i]) * (static_cast<double>(from[i]) - mean))
+                    : T{0};
+    });
   });
 }
 

@@ -25,6 +25,9 @@
 
 namespace regard {
 namespace kernels {
+
+std::atomic<int> halvings_of_blocks{0};
+
 namespace {
 
 constexpr int most_threads = 1024;
@@ -62,8 +65,7 @@ int threads_from_environment() {
   return static_cast<int>(number);
 }
 
-std::atomic<int> wanted_threads{0};  // 0: nobody has said
-std::atomic<Size> times_smaller{1};
+std::atomic<int> wanted_threads{0};     // 0: nobody has said
 std::atomic<bool> pool_is_gone{false};  // at exit, and in a child process, which has no threads but one
 thread_local bool in_a_block = false;
 
@@ -96,8 +98,9 @@ class Pool {
   }
 
  private:
-  // state_: the number of the job, whether it is open to the threads, and how many are at it. A thread enters by a
-  // compare-and-swap from "open"; what the job is made of changes only while it is closed and nobody is inside.
+  // state_: the number of the job, whether it is open to the threads, and how many are at it. A thread enters
+  // by a compare-and-swap from "open"; what the job is made of changes only while it is closed and nobody is
+  // inside.
   static constexpr std::uint64_t inside_mask = 0xffff, open_bit = 0x10000;
   static constexpr int job_shift = 17;
 
@@ -107,7 +110,9 @@ class Pool {
     const std::uint64_t job = (state_.load() >> job_shift) + 1;
     state_.store(job << job_shift | open_bit);
     if (sleepers_.load() == 0) return;
-    { const std::lock_guard<std::mutex> lock(sleep_); }  // a thread that goes to sleep has looked, or will be woken
+    {
+      const std::lock_guard<std::mutex> lock(sleep_);
+    }  // a thread that goes to sleep has looked, or will be woken
     wake_.notify_all();
   }
 
@@ -208,8 +213,8 @@ class Pool {
   std::vector<std::thread> workers_;
 };
 
-/// The pool, from the first large work to the program's end. In a child process its threads are missing, and are not
-/// waited for.
+/// The pool, from the first large work to the program's end. In a child process its threads are missing, and
+/// are not waited for.
 Pool& pool() {
   struct Owner {
     Pool* pool = new Pool;
@@ -234,19 +239,6 @@ void run_blocks(Size blocks, void (*task)(const void* context, Size block), cons
       return shared.run(count, blocks, task, context);
   }
   for (Size block = 0; block < blocks; ++block) task(context, block);
-}
-
-Size block_size(Size n, Size each, Work work) {
-  const Size block = std::max<Size>(1, work.per_block / times_smaller.load(std::memory_order_relaxed));
-  if (n < 2 || each < 1 || n <= 2 * block / each) return n;
-  return std::max<Size>(1, block / each);
-}
-
-SmallerBlocks::SmallerBlocks(Size times) {
-  times_smaller.store(times);
-}
-SmallerBlocks::~SmallerBlocks() {
-  times_smaller.store(1);
 }
 
 }  // namespace kernels

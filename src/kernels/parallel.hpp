@@ -1,8 +1,10 @@
-// Large kernels on several threads. Work is cut into blocks by its size alone, never by the number of threads, and what
-// is added up across blocks is added in their order: the results are the same bits for any number of threads.
+// Large kernels on several threads. Work is cut into blocks by its size alone, never by the number of
+// threads, and what is added up across blocks is added in their order: the results are the same bits for any
+// number of threads.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 
 #include <regard/dtype.hpp>
 
@@ -12,16 +14,16 @@ namespace regard::kernels {
 struct Work {
   Size per_block;
 };
-constexpr Work moved{32768};       ///< elements that are copied, added, compared
-constexpr Work computed{8192};     ///< elements that go through exp or the like, or through several loops
+constexpr Work moved{65536};         ///< elements that are copied, added, compared
+constexpr Work computed{16384};      ///< elements that go through exp or the like, or through several loops
 constexpr Work multiplied{1 << 20};  ///< multiplications of a product of matrices
 
 /// Calls task(context, block) for each block, see parallel_for.
 void run_blocks(Size blocks, void (*task)(const void* context, Size block), const void* context);
 
-/// f(block) once for every block from 0 on, on this thread and those of the pool, in any order; when all are done it
-/// returns. One after the other on this thread alone: with one thread, inside of a block, and while the pool works for
-/// another thread. Of the exceptions of several blocks the first block's is thrown.
+/// f(block) once for every block from 0 on, on this thread and those of the pool, in any order; when all are
+/// done it returns. One after the other on this thread alone: with one thread, inside of a block, and while
+/// the pool works for another thread. Of the exceptions of several blocks the first block's is thrown.
 template <class F>
 void parallel_for(Size blocks, const F& f) {
   if (blocks == 1) return f(Size{0});
@@ -29,9 +31,16 @@ void parallel_for(Size blocks, const F& f) {
       blocks, [](const void* context, Size block) { (*static_cast<const F*>(context))(block); }, &f);
 }
 
-/// How many of n things, `each` of them as much work as so many elements, make one of several blocks; n if all
-/// together are too few to be shared out.
-Size block_size(Size n, Size each, Work work);
+/// By how many powers of two blocks are smaller than they should be: more than none in tests alone.
+extern std::atomic<int> halvings_of_blocks;
+
+/// How many of n things, `each` of them as much work as so many elements, make one of several blocks; n if
+/// all together are too few to be shared out.
+inline Size block_size(Size n, Size each, Work work) {
+  const Size block = work.per_block >> halvings_of_blocks.load(std::memory_order_relaxed);
+  if (n < 2 || each < 1 || n <= 2 * block / each) return n;
+  return std::max<Size>(1, block / each);
+}
 
 /// f(begin, end) for blocks of 0 ... n - 1.
 template <class F>
@@ -40,14 +49,5 @@ void parallel_ranges(Size n, Size each, Work work, const F& f) {
   if (size >= n) return f(Size{0}, n);
   parallel_for((n + size - 1) / size, [&](Size block) { f(block * size, std::min(n, (block + 1) * size)); });
 }
-
-/// While it lives, blocks are so many times smaller, on all threads: for tests, whose arrays are small.
-class SmallerBlocks {
- public:
-  explicit SmallerBlocks(Size times);
-  ~SmallerBlocks();
-  SmallerBlocks(const SmallerBlocks&) = delete;
-  SmallerBlocks& operator=(const SmallerBlocks&) = delete;
-};
 
 }  // namespace regard::kernels

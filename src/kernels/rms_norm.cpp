@@ -25,17 +25,19 @@ void rms_norm_kernel(const Call& c) {
   const double epsilon = c.get<RmsNormEpsilon>().epsilon;
   const int axis = last_axis(x);
   const Size n = x.shape[axis];
-  for_each_line<2>({&y, &x}, axis, [&](const auto& at) {
-    const auto run = [&](auto to, auto from) {
-      const double r = inverse_root(n, from, epsilon);
-      for (Size i = 0; i < n; ++i) to[i] = static_cast<T>(from[i] * r);
-    };
-    T* const to = y.as<T>() + at[0];
-    const T* const from = x.as<const T>() + at[1];
-    if (y.strides[axis] == 1 && x.strides[axis] == 1)
-      run(LineOf{to, UnitStep{}}, LineOf{from, UnitStep{}});
-    else
-      run(LineOf{to, y.strides[axis]}, LineOf{from, x.strides[axis]});
+  for_each_line_in_parallel<2>({&y, &x}, axis, computed, [&](auto&& lines) {
+    lines([&](const auto& at) {
+      const auto run = [&](auto to, auto from) {
+        const double r = inverse_root(n, from, epsilon);
+        for (Size i = 0; i < n; ++i) to[i] = static_cast<T>(from[i] * r);
+      };
+      T* const to = y.as<T>() + at[0];
+      const T* const from = x.as<const T>() + at[1];
+      if (y.strides[axis] == 1 && x.strides[axis] == 1)
+        run(LineOf{to, UnitStep{}}, LineOf{from, UnitStep{}});
+      else
+        run(LineOf{to, y.strides[axis]}, LineOf{from, x.strides[axis]});
+    });
   });
 }
 
@@ -45,22 +47,24 @@ void rms_norm_backward_kernel(const Call& c) {
   const double epsilon = c.get<RmsNormEpsilon>().epsilon;
   const int axis = last_axis(x);
   const Size n = x.shape[axis];
-  for_each_line<3>({&dx, &dy, &x}, axis, [&](const auto& at) {
-    const auto run = [&](auto to, auto slope, auto from) {
-      const double r = inverse_root(n, from, epsilon);
-      const auto weighted = [&](Size i) {
-        return static_cast<double>(slope[i]) * static_cast<double>(from[i]);
+  for_each_line_in_parallel<3>({&dx, &dy, &x}, axis, computed, [&](auto&& lines) {
+    lines([&](const auto& at) {
+      const auto run = [&](auto to, auto slope, auto from) {
+        const double r = inverse_root(n, from, epsilon);
+        const auto weighted = [&](Size i) {
+          return static_cast<double>(slope[i]) * static_cast<double>(from[i]);
+        };
+        const double along = r * r * sum_of(n, weighted) / static_cast<double>(n);
+        for (Size i = 0; i < n; ++i) to[i] = static_cast<T>(r * (slope[i] - from[i] * along));
       };
-      const double along = r * r * sum_of(n, weighted) / static_cast<double>(n);
-      for (Size i = 0; i < n; ++i) to[i] = static_cast<T>(r * (slope[i] - from[i] * along));
-    };
-    T* const to = dx.as<T>() + at[0];
-    const T* const slope = dy.as<const T>() + at[1];
-    const T* const from = x.as<const T>() + at[2];
-    if (dx.strides[axis] == 1 && dy.strides[axis] == 1 && x.strides[axis] == 1)
-      run(LineOf{to, UnitStep{}}, LineOf{slope, UnitStep{}}, LineOf{from, UnitStep{}});
-    else
-      run(LineOf{to, dx.strides[axis]}, LineOf{slope, dy.strides[axis]}, LineOf{from, x.strides[axis]});
+      T* const to = dx.as<T>() + at[0];
+      const T* const slope = dy.as<const T>() + at[1];
+      const T* const from = x.as<const T>() + at[2];
+      if (dx.strides[axis] == 1 && dy.strides[axis] == 1 && x.strides[axis] == 1)
+        run(LineOf{to, UnitStep{}}, LineOf{slope, UnitStep{}}, LineOf{from, UnitStep{}});
+      else
+        run(LineOf{to, dx.strides[axis]}, LineOf{slope, dy.strides[axis]}, LineOf{from, x.strides[axis]});
+    });
   });
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/rotate.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/loops.hpp"
@@ -45,7 +46,8 @@ void rotate_kernel(const Call& call) {
       each->shape.erase(axis);
       each->strides.erase(axis);
     }
-  for_each_row<2>({&ys, &xs}, [&](const auto& at, Size n, const auto& step) {
+  const Work sequences{std::max<Size>(1, moved.per_block / (tokens * width))};
+  for_each_row_in_parallel<2>({&ys, &xs}, sequences, [&](const auto& at, Size n, const auto& step) {
     for (Size s = 0; s < n; ++s) {
       for (Size t = 0; t < tokens; ++t) {
         const Turn<T>* turn = table.data() + t * pairs;

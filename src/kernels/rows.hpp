@@ -22,58 +22,61 @@ void scatter(Size n, const T* from, T* to, Size step) {
 
 /// out = f(in), row by row. Out may be the input itself.
 template <class T>
-void map_rows(const Call& call, typename Rows<T>::Unary f) {
-  for_each_row<2>({&call.out(), &call.in(0)}, [&](const auto& at, Size n, const auto& step) {
-    T* y = call.out().as<T>() + at[0];
-    const T* x = call.in(0).as<const T>() + at[1];
-    if (step[0] == 1 && step[1] == 1) return f(n, x, y);
-    T numbers[buffered];
-    for (Size i = 0; i < n; i += buffered) {
-      const Size count = n - i < buffered ? n - i : buffered;
-      gather(count, x + i * step[1], step[1], numbers);
-      f(count, numbers, numbers);
-      scatter(count, numbers, y + i * step[0], step[0]);
-    }
-  });
+void map_rows(const Call& call, typename Rows<T>::Unary f, Work work) {
+  for_each_row_in_parallel<2>({&call.out(), &call.in(0)}, work,
+                              [&](const auto& at, Size n, const auto& step) {
+                                T* y = call.out().as<T>() + at[0];
+                                const T* x = call.in(0).as<const T>() + at[1];
+                                if (step[0] == 1 && step[1] == 1) return f(n, x, y);
+                                T numbers[buffered];
+                                for (Size i = 0; i < n; i += buffered) {
+                                  const Size count = n - i < buffered ? n - i : buffered;
+                                  gather(count, x + i * step[1], step[1], numbers);
+                                  f(count, numbers, numbers);
+                                  scatter(count, numbers, y + i * step[0], step[0]);
+                                }
+                              });
 }
 
 /// out = f(a, b), row by row. Out may be an input itself.
 template <class T>
-void map_rows(const Call& call, typename Rows<T>::Binary f) {
-  for_each_row<3>({&call.out(), &call.in(0), &call.in(1)}, [&](const auto& at, Size n, const auto& step) {
-    T* y = call.out().as<T>() + at[0];
-    const T* a = call.in(0).as<const T>() + at[1];
-    const T* b = call.in(1).as<const T>() + at[2];
-    const auto dense = [](Size one) { return one == 0 || one == 1; };
-    // One number on both sides still makes a row of a dense output.
-    if (step[0] == 1 && dense(step[1]) && dense(step[2]) && step[1] + step[2] > 0)
-      return f(n, a, step[1], b, step[2], y);
-    T in_a[buffered], in_b[buffered];
-    for (Size i = 0; i < n; i += buffered) {
-      const Size count = n - i < buffered ? n - i : buffered;
-      gather(count, a + i * step[1], step[1], in_a);
-      gather(count, b + i * step[2], step[2], in_b);
-      f(count, in_a, 1, in_b, 1, in_a);
-      scatter(count, in_a, y + i * step[0], step[0]);
-    }
-  });
+void map_rows(const Call& call, typename Rows<T>::Binary f, Work work = moved) {
+  for_each_row_in_parallel<3>({&call.out(), &call.in(0), &call.in(1)}, work,
+                              [&](const auto& at, Size n, const auto& step) {
+                                T* y = call.out().as<T>() + at[0];
+                                const T* a = call.in(0).as<const T>() + at[1];
+                                const T* b = call.in(1).as<const T>() + at[2];
+                                const auto dense = [](Size one) { return one == 0 || one == 1; };
+                                // One number on both sides still makes a row of a dense output.
+                                if (step[0] == 1 && dense(step[1]) && dense(step[2]) && step[1] + step[2] > 0)
+                                  return f(n, a, step[1], b, step[2], y);
+                                T in_a[buffered], in_b[buffered];
+                                for (Size i = 0; i < n; i += buffered) {
+                                  const Size count = n - i < buffered ? n - i : buffered;
+                                  gather(count, a + i * step[1], step[1], in_a);
+                                  gather(count, b + i * step[2], step[2], in_b);
+                                  f(count, in_a, 1, in_b, 1, in_a);
+                                  scatter(count, in_a, y + i * step[0], step[0]);
+                                }
+                              });
 }
 
 /// out = f(in, b) for one number b.
 template <class T>
 void map_rows(const Call& call, typename Rows<T>::Binary f, T b) {
-  for_each_row<2>({&call.out(), &call.in(0)}, [&](const auto& at, Size n, const auto& step) {
-    T* y = call.out().as<T>() + at[0];
-    const T* x = call.in(0).as<const T>() + at[1];
-    if (step[0] == 1 && step[1] == 1) return f(n, x, 1, &b, 0, y);
-    T numbers[buffered];
-    for (Size i = 0; i < n; i += buffered) {
-      const Size count = n - i < buffered ? n - i : buffered;
-      gather(count, x + i * step[1], step[1], numbers);
-      f(count, numbers, 1, &b, 0, numbers);
-      scatter(count, numbers, y + i * step[0], step[0]);
-    }
-  });
+  for_each_row_in_parallel<2>({&call.out(), &call.in(0)}, moved,
+                              [&](const auto& at, Size n, const auto& step) {
+                                T* y = call.out().as<T>() + at[0];
+                                const T* x = call.in(0).as<const T>() + at[1];
+                                if (step[0] == 1 && step[1] == 1) return f(n, x, 1, &b, 0, y);
+                                T numbers[buffered];
+                                for (Size i = 0; i < n; i += buffered) {
+                                  const Size count = n - i < buffered ? n - i : buffered;
+                                  gather(count, x + i * step[1], step[1], numbers);
+                                  f(count, numbers, 1, &b, 0, numbers);
+                                  scatter(count, numbers, y + i * step[0], step[0]);
+                                }
+                              });
 }
 
 /// Lines of n elements, `step` apart, as dense rows: themselves where the step is 1, else copies, one at a

@@ -26,13 +26,15 @@ void forward(const Call& c) {
   const Array &y = c.out(), &x = c.in(0), keep = c.input_count > 1 ? c.in(1) : Array{};
   const Array& keep_or_x = keep.data ? keep : x;
   const Size n = y.shape[axis];
-  DenseLines<T> to(n, y.strides[axis]), from(n, x.strides[axis]);
-  KeptLines kept(keep, axis);
   const auto row = rows<T>().*function;
-  for_each_line<3>({&y, &x, &keep_or_x}, axis, [&](const auto& at) {
-    T* const line = y.as<T>() + at[0];
-    row(n, from.read(x.as<const T>() + at[1]), kept.read(at[2]), to.open(line));
-    to.close(line);
+  for_each_line_in_parallel<3>({&y, &x, &keep_or_x}, axis, computed, [&](auto&& lines) {
+    DenseLines<T> to(n, y.strides[axis]), from(n, x.strides[axis]);
+    KeptLines kept(keep, axis);
+    lines([&](const auto& at) {
+      T* const line = y.as<T>() + at[0];
+      row(n, from.read(x.as<const T>() + at[1]), kept.read(at[2]), to.open(line));
+      to.close(line);
+    });
   });
 }
 
@@ -43,14 +45,16 @@ void backward(const Call& c) {
   const Array &dx = c.out(), &dy = c.in(0), &y = c.in(1), keep = c.input_count > 2 ? c.in(2) : Array{};
   const Array& keep_or_y = keep.data ? keep : y;
   const Size n = dx.shape[axis];
-  DenseLines<T> to(n, dx.strides[axis]), slopes(n, dy.strides[axis]), values(n, y.strides[axis]);
-  KeptLines kept(keep, axis);
   const auto row = rows<T>().*function;
-  for_each_line<4>({&dx, &dy, &y, &keep_or_y}, axis, [&](const auto& at) {
-    T* const line = dx.as<T>() + at[0];
-    row(n, slopes.read(dy.as<const T>() + at[1]), values.read(y.as<const T>() + at[2]), kept.read(at[3]),
-        to.open(line));
-    to.close(line);
+  for_each_line_in_parallel<4>({&dx, &dy, &y, &keep_or_y}, axis, computed, [&](auto&& lines) {
+    DenseLines<T> to(n, dx.strides[axis]), slopes(n, dy.strides[axis]), values(n, y.strides[axis]);
+    KeptLines kept(keep, axis);
+    lines([&](const auto& at) {
+      T* const line = dx.as<T>() + at[0];
+      row(n, slopes.read(dy.as<const T>() + at[1]), values.read(y.as<const T>() + at[2]), kept.read(at[3]),
+          to.open(line));
+      to.close(line);
+    });
   });
 }
 

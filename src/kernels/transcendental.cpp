@@ -19,11 +19,11 @@ T x_times_logistic(T x) {
 
 // A row: name, then f of one element x (or of a and b), as a kernel for floats.
 #define UNARY(op, f)                                                                                      \
-  const KernelSet op = {[](const Call& c) { map1<float, float>(c, [](float x) -> float { return f; }); }, \
-                        [](const Call& c) { map1<double, double>(c, [](double x) -> double { return f; }); }};
+  const KernelSet op = {[](const Call& c) { map1<float, float>(c, [](float x) -> float { return f; }, computed); }, \
+                        [](const Call& c) { map1<double, double>(c, [](double x) -> double { return f; }, computed); }};
 #define BINARY(op, f)                                                                                              \
-  const KernelSet op = {[](const Call& c) { map2<float, float>(c, [](float a, float b) -> float { return f; }); }, \
-                        [](const Call& c) { map2<double, double>(c, [](double a, double b) -> double { return f; }); }};
+  const KernelSet op = {[](const Call& c) { map2<float, float>(c, [](float a, float b) -> float { return f; }, computed); }, \
+                        [](const Call& c) { map2<double, double>(c, [](double a, double b) -> double { return f; }, computed); }};
 
 // clang-format off
 UNARY (log1p,       std::log1p(x))

@@ -37,22 +37,6 @@ Tensor turned_round(const Tensor& x) {
   return x;
 }
 
-/// y, and its gradient in each float input.
-Tensors value_and_gradients(const Case& c, const Tensors& in) {
-  Tensors x = in, leaves;
-  for (Tensor& each : x)
-    if (each.dtype() == float32 || each.dtype() == float64) leaves.push_back(each = variable(each));
-  const Tensor y = c(x);
-  Tensors outputs = {y};
-  if (!y.requires_grad()) return outputs;
-  GradOptions options;
-  options.seeds = {ones(y.shape(), y.dtype())};
-  options.allow_unused = true;
-  const Tensors gradients = grad({y}, leaves, options);
-  outputs.insert(outputs.end(), gradients.begin(), gradients.end());
-  return outputs;
-}
-
 TEST_P(Replay, EqualsTheStepAsItIsWritten) {
   const std::string& name = GetParam().name;
   if (name.find("dropout") != std::string::npos)

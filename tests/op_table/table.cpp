@@ -121,4 +121,19 @@ std::string row_name(const ::testing::TestParamInfo<Row>& info) {
   return own;
 }
 
+Tensors value_and_gradients(const Case& c, const Tensors& in) {
+  Tensors x = in, leaves;
+  for (Tensor& each : x)
+    if (each.dtype() == float32 || each.dtype() == float64) leaves.push_back(each = variable(each));
+  const Tensor y = c(x);
+  Tensors outputs = {y};
+  if (!y.requires_grad()) return outputs;
+  GradOptions options;
+  options.seeds = {ones(y.shape(), y.dtype())};
+  options.allow_unused = true;
+  const Tensors gradients = grad({y}, leaves, options);
+  outputs.insert(outputs.end(), gradients.begin(), gradients.end());
+  return outputs;
+}
+
 }  // namespace regard::test

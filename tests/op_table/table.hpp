@@ -188,4 +188,7 @@ std::string describe(const Case& c);
 void PrintTo(const Row& row, std::ostream* out);
 std::string row_name(const ::testing::TestParamInfo<Row>& info);
 
+/// y, and its gradient in each float input.
+Tensors value_and_gradients(const Case& c, const Tensors& in);
+
 }  // namespace regard::test

@@ -3,6 +3,8 @@
 
 #include <regard/threads.hpp>
 
+#include "kernels/parallel.hpp"
+
 namespace regard::test {
 
 /// While it lives; then it is as before.
@@ -15,6 +17,15 @@ class WithThreads {
 
  private:
   int before_;
+};
+
+/// While it lives, small arrays are shared out among threads as well, on every thread of the program.
+class SmallBlocks {
+ public:
+  explicit SmallBlocks(int halvings) { kernels::halvings_of_blocks = halvings; }
+  ~SmallBlocks() { kernels::halvings_of_blocks = 0; }
+  SmallBlocks(const SmallBlocks&) = delete;
+  SmallBlocks& operator=(const SmallBlocks&) = delete;
 };
 
 }  // namespace regard::test
