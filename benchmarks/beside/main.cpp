@@ -18,6 +18,7 @@
 #include <regard/blas.hpp>
 #include <regard/io/safetensors.hpp>
 #include <regard/study/profiler.hpp>
+#include <regard/threads.hpp>
 
 #include "beside/work.hpp"
 
@@ -58,6 +59,7 @@ beside::Work prepared(const beside::Works& works, const std::string& name, const
 
 int print_profile(const beside::Works& works, const std::string& name, const std::string& dtype) {
   regard::set_blas_threads(1);
+  regard::set_threads(1);
   const beside::Work work = prepared(works, name, dtype);
   for (int i = 0; i < 3; ++i) work.run();
   const regard::study::Profiler profiler;
@@ -103,6 +105,7 @@ int main(int count, char** arguments) {
     try {
       if (command == "prepare" || command == "hold") {
         regard::set_blas_threads(threads);
+        regard::set_threads(threads);
         work = {};
         work = prepared(works, name, dtype);
         if (command == "prepare") calls = warm_up(work);

@@ -26,12 +26,14 @@ void take_kernel(const Call& call) {
   const Rows rows = rows_around(call.in(0).shape, lookup.axis);
   const Size count = numel(call.in(1).shape);
   const Size* const ids = call.in(1).as<Size>();
-  const T* x = call.in(0).as<T>();
-  T* y = call.out().as<T>();
+  const T* const x = call.in(0).as<T>();
+  T* const y = call.out().as<T>();
   if (numel(call.out().shape) == 0) return;
-  for (Size i = 0; i < rows.outer; ++i, x += lookup.extent * rows.inner)
-    for (Size place = 0; place < count; ++place, y += rows.inner)
-      std::copy_n(x + ids[place] * rows.inner, rows.inner, y);
+  parallel_ranges(rows.outer * count, rows.inner, moved, [&](Size begin, Size end) {
+    for (Size i = begin; i < end; ++i)
+      std::copy_n(x + (i / count * lookup.extent + ids[i % count]) * rows.inner, rows.inner,
+                  y + i * rows.inner);
+  });
 }
 
 template <class T>
@@ -40,16 +42,24 @@ void take_backward_kernel(const Call& call) {
   const Rows rows = rows_around(call.out().shape, lookup.axis);
   const Size count = numel(call.in(1).shape);
   const Size* const ids = call.in(1).as<Size>();
-  const T* dy = call.in(0).as<T>();
-  T* dx = call.out().as<T>();
+  const T* const dy = call.in(0).as<T>();
+  T* const dx = call.out().as<T>();
   const auto add = kernels::rows<T>().add;
-  std::fill_n(dx, numel(call.out().shape), T{0});
-  if (numel(call.in(0).shape) == 0) return;
-  for (Size i = 0; i < rows.outer; ++i, dx += lookup.extent * rows.inner)
-    for (Size place = 0; place < count; ++place, dy += rows.inner) {
-      T* const row = dx + ids[place] * rows.inner;
-      add(rows.inner, row, 1, dy, 1, row);
-    }
+  // Rows are added in the order of places. Each block has the ids of a range, and looks through all of them:
+  // so there are not many.
+  const Size all = rows.outer * lookup.extent;
+  const Work some{std::max(moved.per_block, all * rows.inner / 16)};
+  parallel_ranges(all, rows.inner, some, [&](Size begin, Size end) {
+    std::fill_n(dx + begin * rows.inner, (end - begin) * rows.inner, T{0});
+    if (begin == end || count == 0) return;
+    for (Size i = begin / lookup.extent; i * lookup.extent < end; ++i)
+      for (Size place = 0; place < count; ++place) {
+        const Size to = i * lookup.extent + ids[place];
+        if (to < begin || to >= end) continue;
+        T* const row = dx + to * rows.inner;
+        add(rows.inner, row, 1, dy + (i * count + place) * rows.inner, 1, row);
+      }
+  });
 }
 
 // The elements of x that lie at the places of ids, before the id moves them along the axis.
@@ -64,12 +74,14 @@ void gather_kernel(const Call& call) {
   const int axis = call.get<Lookup>().axis;
   const Size stride = call.in(0).strides[axis];
   const Array x = under_ids(call.in(0), call.in(1), axis);
-  for_each_row<3>({&call.out(), &call.in(1), &x}, [&](const auto& at, Size n, const auto& step) {
-    T* const y = call.out().as<T>() + at[0];
-    const Size* const ids = call.in(1).as<Size>() + at[1];
-    const T* const from = x.as<T>() + at[2];
-    for (Size i = 0; i < n; ++i) y[i * step[0]] = from[i * step[2] + ids[i * step[1]] * stride];
-  });
+  for_each_row_in_parallel<3>({&call.out(), &call.in(1), &x}, moved,
+                              [&](const auto& at, Size n, const auto& step) {
+                                T* const y = call.out().as<T>() + at[0];
+                                const Size* const ids = call.in(1).as<Size>() + at[1];
+                                const T* const from = x.as<T>() + at[2];
+                                for (Size i = 0; i < n; ++i)
+                                  y[i * step[0]] = from[i * step[2] + ids[i * step[1]] * stride];
+                              });
 }
 
 template <class T>

@@ -68,24 +68,36 @@ void layer_norm_backward_gamma_kernel(const Call& c) {
   const double epsilon = c.get<LayerNormEpsilon>().epsilon;
   const int axis = last_axis(x);
   const Size n = x.shape[axis];
-  // Blocks of rows are added up in T, and the blocks in float64.
-  const detail::PoolArray<double> totals(static_cast<std::size_t>(n));
-  const detail::PoolArray<T> block(static_cast<std::size_t>(n));
-  const auto flush = [&] {
-    for (Size i = 0; i < n; ++i) totals.data()[i] += static_cast<double>(block.data()[i]);
-    std::fill_n(block.data(), n, T{0});
-  };
-  DenseLines<T> slopes(n, dy.strides[axis]), from(n, x.strides[axis]);
+  // Few rows are added up in T, those sums in float64 for each part of all rows, and the parts in their
+  // order.
+  constexpr Size few = 32, most_parts = 16;
+  const Walk<2> walk({&dy, &x}, axis);
+  const Size lines = walk.size(), size = block_size(lines, n, computed);
+  const Size part = size >= lines ? lines : std::max(size, (lines + most_parts - 1) / most_parts);
+  const Size parts = lines == 0 ? 0 : (lines + part - 1) / part;
+  const detail::PoolArray<double> totals(static_cast<std::size_t>(std::max<Size>(1, parts) * n));
+  const detail::PoolArray<T> sums(static_cast<std::size_t>(parts * n));
   const auto add_row = rows<T>().add_layer_norm_gamma;
-  int count = 0;
-  for_each_line<2>({&dy, &x}, axis, [&](const auto& at) {
-    add_row(n, slopes.read(dy.as<const T>() + at[0]), from.read(x.as<const T>() + at[1]), epsilon,
-            block.data());
-    if (++count % 32 == 0) flush();
+  parallel_for(parts, [&](Size i) {
+    double* const total = totals.data() + i * n;
+    T* const sum = sums.data() + i * n;
+    const auto flush = [&] {
+      for (Size k = 0; k < n; ++k) total[k] += static_cast<double>(sum[k]);
+      std::fill_n(sum, n, T{0});
+    };
+    DenseLines<T> slopes(n, dy.strides[axis]), from(n, x.strides[axis]);
+    Size count = 0;
+    const auto add = [&](const auto& at) {
+      add_row(n, slopes.read(dy.as<const T>() + at[0]), from.read(x.as<const T>() + at[1]), epsilon, sum);
+      if (++count % few == 0) flush();
+    };
+    for_each_row<2>(walk, i * part, std::min(lines, (i + 1) * part), one_by_one<2>(add));
+    flush();
   });
-  flush();
+  for (Size i = 1; i < parts; ++i)
+    for (Size k = 0; k < n; ++k) totals.data()[k] += totals.data()[i * n + k];
   T* const to = dgamma.as<T>();
-  for (Size i = 0; i < n; ++i) to[i * dgamma.strides[0]] = static_cast<T>(totals.data()[i]);
+  for (Size k = 0; k < n; ++k) to[k * dgamma.strides[0]] = static_cast<T>(totals.data()[k]);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "kernels/masked_product.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -28,8 +29,8 @@ bool all_finite(const Array& x) {
   for (int axis = 0; axis < x.shape.rank(); ++axis)
     if (x.strides[axis] == 0 && x.shape[axis] > 1) once.shape[axis] = 1;
   constexpr T largest = std::numeric_limits<T>::max();
-  bool finite = true;
-  for_each_row<1>({&once}, [&](const auto& at, Size n, const auto& step) {
+  std::atomic<bool> finite{true};
+  for_each_row_in_parallel<1>({&once}, moved, [&](const auto& at, Size n, const auto& step) {
     const T* const row = once.as<T>() + at[0];
     bool all = true;
     if (step[0] == 1) {
@@ -37,7 +38,7 @@ bool all_finite(const Array& x) {
     } else {
       for (Size i = 0; i < n; ++i) all &= std::abs(row[i * step[0]]) <= largest;
     }
-    finite &= all;
+    if (!all) finite = false;
   });
   return finite;
 }
@@ -46,8 +47,8 @@ bool all_finite(const Array& x) {
 // scores.
 template <class T>
 bool hides_only_zeros(const Array& m, const Array& keep) {
-  bool zeros = true;
-  for_each_row<2>({&m, &keep}, [&](const auto& at, Size n, const auto& step) {
+  std::atomic<bool> zeros{true};
+  for_each_row_in_parallel<2>({&m, &keep}, moved, [&](const auto& at, Size n, const auto& step) {
     const T* const row = m.as<T>() + at[0];
     const bool* const kept = keep.as<bool>() + at[1];
     bool all = true;
@@ -56,14 +57,14 @@ bool hides_only_zeros(const Array& m, const Array& keep) {
     } else {
       for (Size i = 0; i < n; ++i) all &= kept[i * step[1]] | (row[i * step[0]] == 0);
     }
-    zeros &= all;
+    if (!all) zeros = false;
   });
   return zeros;
 }
 
 template <class T>
 void zero_hidden(const Array& m, const Array& keep) {
-  for_each_row<2>({&m, &keep}, [&](const auto& at, Size n, const auto& step) {
+  for_each_row_in_parallel<2>({&m, &keep}, moved, [&](const auto& at, Size n, const auto& step) {
     T* const row = m.as<T>() + at[0];
     const bool* const kept = keep.as<bool>() + at[1];
     for (Size i = 0; i < n; ++i)
