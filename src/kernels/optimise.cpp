@@ -38,37 +38,37 @@ void update_row(const Starts<T, moments>& row, Size n, const Place& place, const
   }
 }
 
-/// step(p, g, moments) changes p and the moments of one element. Where all rows are dense the place is the
-/// identity, so that the loop can be vectorised.
-template <class T, std::size_t moments, class Step>
-void update_each(const Call& call, const Step& step) {
+/// rows(starts, n, steps, are all steps 1?) for rows of all arrays together.
+template <class T, std::size_t moments, class UpdateRow>
+void update_rows(const Call& call, const UpdateRow& update) {
   std::array<const Array*, 3 + 2 * moments> arrays;
   std::size_t count = 0;
   for (int i = 0; i < call.input_count; ++i) arrays[count++] = &call.in(i);
   for (int i = 0; i < call.output_count; ++i) arrays[count++] = &call.out(i);
 
-  for_each_row<static_cast<int>(3 + 2 * moments)>(arrays, [&](const auto& at, Size n, const auto& strides) {
+  for_each_row<static_cast<int>(3 + 2 * moments)>(arrays, [&](const auto& at, Size n, const auto& steps) {
     Starts<T, moments> row;
     bool dense = true;
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i] = arrays[i]->template as<T>() + at[i];
-      dense = dense && strides[i] == 1;
+      dense = dense && steps[i] == 1;
     }
+    update(row, n, steps, dense);
+  });
+}
+
+/// step(p, g, moments) changes p and the moments of one element. Where all rows are dense the place is the
+/// identity, so that the loop can be vectorised.
+template <class T, std::size_t moments, class Step>
+void update_each(const Call& call, const Step& step) {
+  update_rows<T, moments>(call, [&](const Starts<T, moments>& row, Size n, const auto& steps, bool dense) {
     if (dense)
       update_row<moments>(
           row, n, [](Size i, std::size_t) { return i; }, step);
     else
       update_row<moments>(
-          row, n, [&](Size i, std::size_t array) { return i * strides[array]; }, step);
+          row, n, [&](Size i, std::size_t array) { return i * steps[array]; }, step);
   });
-}
-
-bool all_contiguous(const Call& call) {
-  const Strides dense = contiguous_strides(call.in(0).shape);
-  bool all = true;
-  for (int i = 0; i < call.input_count; ++i) all = all && call.in(i).strides == dense;
-  for (int i = 0; i < call.output_count; ++i) all = all && call.out(i).strides == dense;
-  return all;
 }
 
 template <class T, bool with_momentum, bool nesterov>
@@ -112,16 +112,17 @@ void adam_kernel(const Call& call) {
   const T l2 = static_cast<T>(now.decoupled ? 0 : now.decay);
   const T shrink = static_cast<T>(now.decoupled ? 1 - now.rate * now.decay : 1);
   const AdamFigures<T> figures{rate, correction, beta2, epsilon, gain1, gain2, l2, shrink};
-  if (all_contiguous(call)) {
-    const AdamRow<T> row{call.in(0).as<T>(),  call.in(1).as<T>(),  call.in(2).as<T>(), call.in(3).as<T>(),
-                         call.out(0).as<T>(), call.out(1).as<T>(), call.out(2).as<T>()};
-    return rows<T>().adam(numel(call.in(0).shape), figures, row);
-  }
-  update_each<T, 2>(call, [=](T& value, T g, auto& m) {
-    const T gradient = g + l2 * value;
-    m[0] = m[0] + gain1 * (gradient - m[0]);
-    m[1] = beta2 * m[1] + gain2 * gradient * gradient;
-    value = shrink * value - rate * m[0] / (std::sqrt(m[1]) * correction + epsilon);
+  const auto dense_rows = rows<T>().adam;
+  update_rows<T, 2>(call, [&](const Starts<T, 2>& row, Size n, const auto& steps, bool dense) {
+    if (dense) return dense_rows(n, figures, {row[0], row[1], row[2], row[3], row[4], row[5], row[6]});
+    update_row<2>(
+        row, n, [&](Size i, std::size_t array) { return i * steps[array]; },
+        [=](T& value, T g, auto& m) {
+          const T gradient = g + l2 * value;
+          m[0] = m[0] + gain1 * (gradient - m[0]);
+          m[1] = beta2 * m[1] + gain2 * gradient * gradient;
+          value = shrink * value - rate * m[0] / (std::sqrt(m[1]) * correction + epsilon);
+        });
   });
 }
 

@@ -11,55 +11,53 @@
 namespace regard::kernels {
 namespace {
 
-/// Some axes of an array: those of extent 1 left out, neighbours merged where one step walks through both.
+/// Some axes of an array, the last first: those of extent 1 left out, neighbours merged where one step walks
+/// through both.
 struct AxisGroup {
-  Shape shape;
-  Strides strides;
+  int rank = 0;
+  Size extents[max_rank], strides[max_rank];  // set as far as rank goes
 
-  void append(Size extent, Size stride) {
+  /// Takes in an axis that stands before those that are here.
+  void prepend(Size extent, Size stride) {
     if (extent == 1) return;
-    const int last = shape.rank() - 1;
-    if (last >= 0 && strides[last] == extent * stride) {
-      shape[last] *= extent;
-      strides[last] = stride;
+    if (rank > 0 && stride == extents[rank - 1] * strides[rank - 1]) {
+      extents[rank - 1] *= extent;
     } else {
-      shape.push_back(extent);
-      strides.push_back(stride);
+      extents[rank] = extent;
+      strides[rank] = stride;
+      ++rank;
     }
   }
-  bool ends_in_unit_stride() const { return !strides.empty() && strides.back() == 1; }
+  bool ends_in_unit_stride() const { return rank > 0 && strides[0] == 1; }
+  bool is_empty() const { return std::find(extents, extents + rank, 0) != extents + rank; }
 };
 
-/// Takes the last axis off.
+/// The last axis of a group.
 struct Line {
   Size extent = 1;
   Size stride = 0;
 
-  static Line cut_from(AxisGroup& group) {
-    if (group.shape.empty()) return {};
-    const Line line{group.shape.back(), group.strides.back()};
-    group.shape.erase(group.shape.rank() - 1);
-    group.strides.erase(group.strides.rank() - 1);
-    return line;
-  }
+  explicit Line(const AxisGroup& group)
+      : extent(group.rank == 0 ? 1 : group.extents[0]), stride(group.rank == 0 ? 0 : group.strides[0]) {}
 };
 
-/// f(offset) in row-major order.
+/// f(offset) in row-major order, for all axes but the last `less`.
 template <class F>
-void for_each_offset(const AxisGroup& group, F f) {
-  if (numel(group.shape) == 0) return;
-  Sizes index = Sizes::filled(group.shape.rank(), 0);
+void for_each_offset(const AxisGroup& group, int less, F f) {
+  if (group.is_empty()) return;
+  Size index[max_rank];
+  for (int axis = less; axis < group.rank; ++axis) index[axis] = 0;
   Size offset = 0;
   while (true) {
     f(offset);
-    int axis = group.shape.rank() - 1;
-    for (; axis >= 0; --axis) {
+    int axis = less;
+    for (; axis < group.rank; ++axis) {
       offset += group.strides[axis];
-      if (++index[axis] < group.shape[axis]) break;
-      offset -= group.strides[axis] * group.shape[axis];
+      if (++index[axis] < group.extents[axis]) break;
+      offset -= group.strides[axis] * group.extents[axis];
       index[axis] = 0;
     }
-    if (axis < 0) return;
+    if (axis >= group.rank) return;
   }
 }
 
@@ -69,31 +67,37 @@ struct Split {
   explicit Split(const Call& c) {
     const Array& x = c.in(0);
     const Reduction& reduction = c.get<Reduction>();
-    for (int axis = 0; axis < x.shape.rank(); ++axis)
-      (reduction.folds(axis) ? folded : kept).append(x.shape[axis], x.strides[axis]);
+    for (int axis = x.shape.rank() - 1; axis >= 0; --axis)
+      (reduction.folds(axis) ? folded : kept).prepend(x.shape[axis], x.strides[axis]);
   }
   // Rows of x then lie along the output: whole rows are combined, rather than one output after the other.
   bool by_columns() const { return kept.ends_in_unit_stride() && !folded.ends_in_unit_stride(); }
 };
 
-/// y = one(x, lines, line) for every output: `lines` are the offsets of the lines to fold.
+/// y = one(x, group, line) for every output: the group is what to fold, the line its last axis.
 template <class Y, class T, class One>
-void fold_each(const Call& c, Split split, One one) {
+void fold_each(const Call& c, const Split& split, One one) {
   const T* const x = c.in(0).as<T>();
   Y* y = c.out().as<Y>();
-  const Line line = Line::cut_from(split.folded);
-  for_each_offset(split.kept, [&](Size at) { *y++ = one(x + at, split.folded, line); });
+  const Line line(split.folded);
+  for_each_offset(split.kept, 0, [&](Size at) { *y++ = one(x + at, split.folded, line); });
+}
+
+/// f(offset) for every line of a group.
+template <class F>
+void for_each_line_of(const AxisGroup& group, F f) {
+  for_each_offset(group, 1, f);
 }
 
 constexpr Size columns_at_once = 64;
 
 /// columns(x, n, rows, y): y[j] for n neighbouring outputs from x[row + j] of all rows.
 template <class T, class Columns>
-void fold_columns(const Call& c, Split split, Columns columns) {
+void fold_columns(const Call& c, const Split& split, Columns columns) {
   const T* const x = c.in(0).as<T>();
   T* y = c.out().as<T>();
-  const Size width = Line::cut_from(split.kept).extent;
-  for_each_offset(split.kept, [&](Size at) {
+  const Size width = Line(split.kept).extent;
+  for_each_offset(split.kept, 1, [&](Size at) {
     for (Size j = 0; j < width; j += columns_at_once)
       columns(x + at + j, std::min(columns_at_once, width - j), split.folded, y + j);
     y += width;
@@ -122,10 +126,10 @@ Total<T> sum_line(const T* x, const Line& line) {
 }
 
 template <class T>
-Total<T> sum_one(const T* x, const AxisGroup& lines, const Line& line) {
-  if (lines.shape.empty()) return sum_line(x, line);
+Total<T> sum_one(const T* x, const AxisGroup& group, const Line& line) {
+  if (group.rank <= 1) return sum_line(x, line);
   PairwiseSum<Total<T>> total;
-  for_each_offset(lines, [&](Size at) { total.add(sum_line(x + at, line)); });
+  for_each_line_of(group, [&](Size at) { total.add(sum_line(x + at, line)); });
   return total.result();
 }
 
@@ -141,26 +145,36 @@ struct ColumnTotals {
   }
 };
 
+constexpr Size rows_at_once = 32;
+
+/// y[j] = Σ x[row·step + j] over `rows` rows, n columns.
+template <class T>
+void sum_rows(Size rows, Size n, const T* x, Size step, T* y) {
+  if constexpr (std::is_floating_point_v<T>) return kernels::rows<T>().sum_rows(rows, n, x, step, y);
+  std::fill_n(y, n, T{0});
+  for (Size row = 0; row < rows; ++row)
+    for (Size j = 0; j < n; ++j) y[j] += x[row * step + j];
+}
+
 // Blocks of rows are added up in T, and the blocks pairwise in Total<T>.
 template <class T, class Finish>
-void sum_columns(const T* x, Size n, const AxisGroup& rows, T* y, Finish finish) {
-  constexpr int block_rows = 32;
-  T block[columns_at_once] = {};
-  int count = 0;
+void sum_columns(const T* x, Size n, const AxisGroup& group, T* y, Finish finish) {
+  const Line line(group);
+  T block[columns_at_once];
+  if (group.rank <= 1 && line.extent <= rows_at_once) {
+    sum_rows(line.extent, n, x, line.stride, block);
+    for (Size j = 0; j < n; ++j) y[j] = finish(static_cast<Total<T>>(block[j]));
+    return;
+  }
   PairwiseSum<ColumnTotals<Total<T>>> blocks;
-  const auto flush = [&] {
-    ColumnTotals<Total<T>> totals{};
-    std::copy(block, block + n, totals.values);
-    std::fill(block, block + n, T{0});
-    blocks.add(totals);
-    count = 0;
-  };
-  for_each_offset(rows, [&](Size at) {
-    const T* const row = x + at;
-    for (Size j = 0; j < n; ++j) block[j] += row[j];
-    if (++count == block_rows) flush();
+  for_each_line_of(group, [&](Size at) {
+    for (Size row = 0; row < line.extent; row += rows_at_once) {
+      sum_rows(std::min(rows_at_once, line.extent - row), n, x + at + row * line.stride, line.stride, block);
+      ColumnTotals<Total<T>> totals{};
+      std::copy(block, block + n, totals.values);
+      blocks.add(totals);
+    }
   });
-  flush();
   const ColumnTotals<Total<T>> totals = blocks.result();
   for (Size j = 0; j < n; ++j) y[j] = finish(totals.values[j]);
 }
@@ -169,12 +183,12 @@ template <class T, class Finish>
 void sum_kernel_with(const Call& c, Finish finish) {
   const Split split(c);
   if (split.by_columns()) {
-    fold_columns<T>(c, split, [&](const T* x, Size n, const AxisGroup& rows, T* y) {
-      sum_columns(x, n, rows, y, finish);
+    fold_columns<T>(c, split, [&](const T* x, Size n, const AxisGroup& group, T* y) {
+      sum_columns(x, n, group, y, finish);
     });
   } else {
-    fold_each<T, T>(c, split, [&](const T* x, const AxisGroup& lines, const Line& line) {
-      return finish(sum_one(x, lines, line));
+    fold_each<T, T>(c, split, [&](const T* x, const AxisGroup& group, const Line& line) {
+      return finish(sum_one(x, group, line));
     });
   }
 }
@@ -207,18 +221,18 @@ struct Smaller {
 };
 
 template <class Choose, class T>
-T choose_one(const T* x, const AxisGroup& lines, const Line& line) {
+T choose_one(const T* x, const AxisGroup& group, const Line& line) {
   T chosen = x[0];
-  for_each_offset(lines, [&](Size at) {
+  for_each_line_of(group, [&](Size at) {
     for (Size i = 0; i < line.extent; ++i) chosen = Choose{}(chosen, x[at + i * line.stride]);
   });
   return chosen;
 }
 
 template <class Choose, class T>
-void choose_columns(const T* x, Size n, const AxisGroup& rows, T* y) {
+void choose_columns(const T* x, Size n, const AxisGroup& group, T* y) {
   std::copy(x, x + n, y);
-  for_each_offset(rows, [&](Size at) {
+  for_each_offset(group, 0, [&](Size at) {
     for (Size j = 0; j < n; ++j) y[j] = Choose{}(y[j], x[at + j]);
   });
 }
@@ -235,14 +249,14 @@ void choose_kernel(const Call& c) {
 // ---- logsumexp ------------------------------------------------------------------------------------------
 
 template <class T>
-T logsumexp_one(const T* x, const AxisGroup& lines, const Line& line) {
-  if (line.extent == 0 || numel(lines.shape) == 0) return -std::numeric_limits<T>::infinity();
-  const T largest = choose_one<Larger>(x, lines, line);
+T logsumexp_one(const T* x, const AxisGroup& group, const Line& line) {
+  if (group.is_empty()) return -std::numeric_limits<T>::infinity();
+  const T largest = choose_one<Larger>(x, group, line);
   if (!std::isfinite(largest)) return largest;  // the shift would be inf - inf
   PairwiseSum<double> total;
   DenseLines<T> dense(line.extent, line.stride);
-  for_each_offset(
-      lines, [&](Size at) { total.add(rows<T>().sum_of_exp(line.extent, dense.read(x + at), largest)); });
+  for_each_line_of(
+      group, [&](Size at) { total.add(rows<T>().sum_of_exp(line.extent, dense.read(x + at), largest)); });
   return static_cast<T>(static_cast<double>(largest) + std::log(total.result()));
 }
 
@@ -270,23 +284,23 @@ void argmax_kernel(const Call& c) {
 }
 
 /// Is there an element equal to `wanted`?
-bool holds(const bool* x, const AxisGroup& lines, const Line& line, bool wanted) {
+bool holds(const bool* x, const AxisGroup& group, const Line& line, bool wanted) {
   bool found = false;
-  for_each_offset(lines, [&](Size at) {
+  for_each_line_of(group, [&](Size at) {
     for (Size i = 0; i < line.extent && !found; ++i) found = x[at + i * line.stride] == wanted;
   });
   return found;
 }
 
 void all_kernel(const Call& c) {
-  fold_each<bool, bool>(c, Split(c), [](const bool* x, const AxisGroup& lines, const Line& line) {
-    return !holds(x, lines, line, false);
+  fold_each<bool, bool>(c, Split(c), [](const bool* x, const AxisGroup& group, const Line& line) {
+    return !holds(x, group, line, false);
   });
 }
 
 void any_kernel(const Call& c) {
-  fold_each<bool, bool>(c, Split(c), [](const bool* x, const AxisGroup& lines, const Line& line) {
-    return holds(x, lines, line, true);
+  fold_each<bool, bool>(c, Split(c), [](const bool* x, const AxisGroup& group, const Line& line) {
+    return holds(x, group, line, true);
   });
 }
 

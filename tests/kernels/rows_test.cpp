@@ -68,6 +68,27 @@ TEST(Rows, SumsAreNearAndTheSameOnEverySet) {
   }
 }
 
+TEST(Rows, SumsOfRowsAddThemInOrder) {
+  on_every_set([](const auto& rows) {
+    using T = NumberOf<decltype(rows)>;
+    for (const Size n : {1, 3, 8, 17, 64, 100})
+      for (const Size count : {0, 1, 2, 32}) {
+        const Size step = n + 3;
+        const std::vector<T> x = random_numbers<T>(count * step + 1);
+        Guarded<T> y(n);
+        rows.sum_rows(count, n, x.data(), step, y.data());
+        EXPECT_TRUE(y.is_intact());
+        const std::vector<T> sums = y.values();
+        for (Size j = 0; j < n; ++j) {
+          T right = 0;
+          for (Size row = 0; row < count; ++row) right += x[static_cast<std::size_t>(row * step + j)];
+          ASSERT_EQ(sums[static_cast<std::size_t>(j)], right)
+              << n << " columns, " << count << " rows, at " << j;
+        }
+      }
+  });
+}
+
 TEST(Rows, TheLargestPassesOverNaN) {
   on_every_set([](const auto& rows) {
     using T = NumberOf<decltype(rows)>;

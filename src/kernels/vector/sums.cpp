@@ -12,6 +12,27 @@ double sum_row(Size n, const T* x) {
       n, [x](Size i, auto count) __attribute__((always_inline)) { return load(x + i, count); });
 }
 
+/// `vectors` of neighbouring columns.
+template <int vectors, class T, class Count>
+REGARD_INLINE void sum_strip(Size rows, const T* x, Size step, T* y, Count count) {
+  Batch<T> sums[vectors];
+  for (Batch<T>& sum : sums) sum = Batch<T>(T{0});
+  for (Size row = 0; row < rows; ++row, x += step)
+    for (int v = 0; v < vectors; ++v) sums[v] = sums[v] + load(x + v * width<T>, count);
+  for (int v = 0; v < vectors; ++v) store(y + v * width<T>, count, sums[v]);
+}
+
+template <class T>
+void sum_rows(Size rows, Size n, const T* x, Size step, T* y) {
+  constexpr int vectors = 4;
+  Size j = 0;
+  for (; j + vectors * width<T> <= n; j += vectors * width<T>)
+    sum_strip<vectors>(rows, x + j, step, y + j, All{});
+  for_each_vector<T>(
+      n - j, [=](Size i, auto count)
+                 __attribute__((always_inline)) { sum_strip<1>(rows, x + j + i, step, y + j + i, count); });
+}
+
 template <class T>
 T largest_row(Size n, const T* x) {
   return largest_of<T>(
@@ -40,6 +61,7 @@ void scaled_exp_row(Size n, const T* x, T shift, T factor, T* y) {
 template <class T>
 void set_rows(Rows<T>& rows) {
   rows.sum = sum_row<T>;
+  rows.sum_rows = sum_rows<T>;
   rows.largest = largest_row<T>;
   rows.sum_of_exp = sum_of_exp_row<T>;
   rows.scaled_exp = scaled_exp_row<T>;

@@ -50,6 +50,8 @@ struct Rows {
 
   /// Σ x, in an order that is the same for every instruction set.
   double (*sum)(Size n, const T* x);
+  /// y[j] = Σ x[row·step + j] over `rows` rows, in their order. y is no input.
+  void (*sum_rows)(Size rows, Size n, const T* x, Size step, T* y);
   /// -inf for none; a NaN is passed over.
   T (*largest)(Size n, const T* x);
   /// Σ exp(x - shift), for x <= shift.
