@@ -27,13 +27,15 @@ Parameter table(std::int64_t rows, const ModelSettings& settings, Rng& rng) {
   return Parameter(regard::normal({rows, settings.width}, rng, 0, embedding_deviation, settings.dtype));
 }
 
-/// [batch, rows, heads · width] -> [batch, heads, rows, width]
+/// [batch, rows, heads · width] -> [batch, heads, rows, width]; one head needs no axis of its own.
 Tensor split_heads(const Tensor& x, std::int64_t heads) {
+  if (heads == 1) return x;
   return regard::permute(regard::reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), {0, 2, 1, 3});
 }
 
 /// The inverse.
 Tensor merge_heads(const Tensor& x) {
+  if (x.rank() == 3) return x;
   return regard::reshape(regard::permute(x, {0, 2, 1, 3}), {x.size(0), x.size(2), x.size(1) * x.size(3)});
 }
 
@@ -111,7 +113,7 @@ Tensor Head::operator()(const Tensor& asking, const Tensor& asked, const Tensor&
   Mask all = mask;
   if (distance.defined()) {
     const Tensor bias =
-        regard::take(distance, distance_ids(q.size(2), k.size(2)), 1);  // [heads, queries, keys]
+        regard::take(distance, distance_ids(q.size(-2), k.size(-2)), 1);  // [heads, queries, keys]
     all = all & Mask::bias(regard::expand_dims(bias, {0}));
   }
   regard::AttentionOptions options;
