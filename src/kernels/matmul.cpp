@@ -88,7 +88,8 @@ int gather_batch(SmallProduct<T>& at, const Array& out, const Array& a, const Ar
     if (at.count == 1) {
       const Size a_row = at.m == 1 ? step_a : at.a_row, m = at.m * extent;
       const bool in_step = step_b == 0 && step_a == at.m * a_row && step_c == at.m * at.n && m <= blas_limit;
-      if (in_step && blas_form({m, at.k, a_row, at.a_column}).readable) {
+      const bool has_dense_rows = at.a_column == 1 && a_row >= at.k && a_row <= blas_limit;
+      if (in_step && (has_dense_rows || blas_form({m, at.k, a_row, at.a_column}).readable)) {
         at.m = m;
         at.a_row = a_row;
         continue;
@@ -214,14 +215,15 @@ void multiply(const Array& out, const Array& a, const Array& b, const Product& h
   const Matrix left = matrix_of(a, how.transpose_a), right = matrix_of(b, how.transpose_b);
   // An empty sum; some versions of BLAS leave garbage here.
   if (left.columns == 0) return static_cast<void>(std::fill_n(out.as<T>(), numel(out.shape), T{0}));
-  if (!is_readable(a)) return multiply<T>(out, Copy<T>(a).array(), b, how);
-  if (!is_readable(b)) return multiply<T>(out, a, Copy<T>(b).array(), how);
   SmallProduct<T> at{left.rows,       right.columns, left.columns, static_cast<T>(how.alpha),
                      a.as<const T>(), left.row,      left.column,  b.as<const T>(),
                      right.row,       right.column,  out.as<T>()};
   const int axes = gather_batch(at, out, a, b);
   const Batch<T> batch{at, out, a, b, axes};
-  is_small(at) ? run_small(batch) : run_large(batch);
+  if (is_small(at)) return run_small(batch);
+  if (!is_readable(a)) return multiply<T>(out, Copy<T>(a).array(), b, how);
+  if (!is_readable(b)) return multiply<T>(out, a, Copy<T>(b).array(), how);
+  run_large(batch);
 }
 
 template void multiply<float>(const Array&, const Array&, const Array&, const Product&);

@@ -78,9 +78,11 @@ Tensor product_db(const Vjp& at) {
   const Shape& shape = at.x(1).shape();
   // Matrices of a that met the same b add up as rows of one product, rather than as many products and a sum.
   const int folded = how.transpose_a ? 0 : shared_axes(at.x(0).shape(), shape, at.dy.shape());
-  if (folded > 0 && folded + 2 == at.dy.rank() && fits_blas(at.dy.numel()))
-    return reshape(how.transpose_b ? contraction(at.dy, at.x(0), how.alpha) : contraction(at.x(0), at.dy, how.alpha),
-                   shape);
+  if (folded > 0 && folded + 2 == at.dy.rank() && fits_blas(at.dy.numel())) {
+    const Tensor db =
+        how.transpose_b ? contraction(at.dy, at.x(0), how.alpha) : contraction(at.x(0), at.dy, how.alpha);
+    return shape.rank() == 2 ? db : reshape(db, shape);
+  }
   const Tensor a = fold_rows(at.x(0), folded), dy = fold_rows(at.dy, folded);
   const Tensor db = how.transpose_b ? product(dy, a, Transpose::yes, flag(how.transpose_a), how.alpha)
                                     : product(a, dy, flag(!how.transpose_a), Transpose::no, how.alpha);
@@ -107,21 +109,19 @@ Tensor product(const Tensor& a, const Tensor& b, Transpose transpose_a, Transpos
   for (const Size each : {rows, inner_a, columns})
     if (!fits_blas(each))
       refuse(a, b, how, "extent " + std::to_string(each) + " does not fit the 32 bits that BLAS counts with");
-  Shape shape = broadcast_leading("matmul", a, b);
-  shape.push_back(rows);
-  shape.push_back(columns);
+  Shape shape = of_b.rank() == 2 ? of_a : broadcast_leading("matmul", a, b);
+  if (of_b.rank() == 2) {
+    shape[shape.rank() - 2] = rows;
+    shape[shape.rank() - 1] = columns;
+  } else {
+    shape.push_back(rows);
+    shape.push_back(columns);
+  }
   return apply(product_op, {a, b}, shape, dtype, how);
 }
 
 Shape broadcast_leading(const char* op, const Tensor& a, const Tensor& b) {
-  const Shape &of_a = a.shape(), &of_b = b.shape();
-  if (of_b.rank() == 2 || of_a.rank() == 2) {
-    Shape leading = of_b.rank() == 2 ? of_a : of_b;
-    leading.erase(leading.rank() - 1);
-    leading.erase(leading.rank() - 1);
-    return leading;
-  }
-  Shape leading_a = of_a, leading_b = of_b;
+  Shape leading_a = a.shape(), leading_b = b.shape();
   for (Shape* shape : {&leading_a, &leading_b})
     for (int i = 0; i < 2; ++i) shape->erase(shape->rank() - 1);
   if (leading_a == leading_b) return leading_a;
