@@ -47,6 +47,9 @@ class REGARD_API Observer {
   /// The rule has run, or has thrown.
   virtual void rule_ends() noexcept {}
 
+  /// Whether what could run as one operation (attention) is to run as its steps, so that all numbers between are seen.
+  virtual bool wants_steps() const { return false; }
+
   /// It is told nothing more.
   void leave();
 
@@ -57,6 +60,12 @@ class REGARD_API Observer {
 
 /// Tells `event` to every observer of the thread, the youngest first.
 struct Observers {
+  static bool want_steps() {
+    for (const Observer* observer = context().observer; observer; observer = observer->below_)
+      if (observer->wants_steps()) return true;
+    return false;
+  }
+
   template <class Event>
   static void tell(const Event& event) {
     struct Quiet {

@@ -11,6 +11,7 @@
 
 #include "autograd/apply.hpp"
 #include "autograd/host_step.hpp"
+#include "autograd/observer.hpp"
 #include "kernels/causal_product.hpp"
 #include "ops/alibi.hpp"
 #include "ops/attention_steps.hpp"
@@ -120,7 +121,7 @@ Tensor pass_through(const AttentionOptions& options, const Tensor& weights, cons
 }
 
 // Where blocks are the faster way, as well as the smaller one. By shapes alone, so that the way does not depend on
-// numbers.
+// numbers; and not while a tape is there to show every step.
 constexpr Size blocked_queries = 64, blocked_keys = 1024;
 
 bool goes_by_blocks(const AttentionOptions& options, const AttentionTrace* trace, const Extents& n) {
@@ -134,7 +135,7 @@ bool goes_by_blocks(const AttentionOptions& options, const AttentionTrace* trace
     throw ValueError(std::string("attention: AttentionPath::blocked cannot do ") + in_the_way +
                      ", which needs all weights at once; AttentionPath::automatic takes the way that can");
   if (options.path != AttentionPath::automatic) return options.path == AttentionPath::blocked;
-  return !in_the_way && n.queries >= blocked_queries && n.keys >= blocked_keys;
+  return !in_the_way && !detail::Observers::want_steps() && n.queries >= blocked_queries && n.keys >= blocked_keys;
 }
 
 Tensor to_rank(int rank, const Tensor& output, const Extents& n) {

@@ -55,6 +55,7 @@ struct TapeList : Observer {
   void viewed(const Run& run) override { give(add(StepKind::view, run.name, inputs_of(run)), run); }
   void customised(const Run& run) override { give(add(StepKind::custom, run.name, inputs_of(run)), run); }
 
+  bool wants_steps() const override { return true; }
   void recorded() noexcept override { steps.back().recorded = true; }
 
   void rule_begins(const Node& node, const Tensor& y, const Tensor& dy) override {
