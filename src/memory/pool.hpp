@@ -1,5 +1,7 @@
-// Buffers that are used again: a pool per thread, keyed by size. After a few steps of a training loop nothing is
-// asked from the heap any more. Blocks may be freed on another thread than the one that asked for them.
+// Buffers that are used again: a pool per thread, keyed by size. After a few steps of a training loop nothing
+// is asked from the heap any more. Blocks may be freed on another thread than the one that asked for them.
+// Small blocks are cut from slabs and never go back to the heap: they wait for this thread, and after its end
+// for the others.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +17,7 @@ inline constexpr std::size_t block_alignment = 64;
 
 /// What this thread's pool has done so far; tests and benchmarks read it.
 struct PoolCounts {
-  std::size_t heap_allocations = 0;  ///< blocks the pool had to ask from the heap
+  std::size_t heap_allocations = 0;  ///< blocks and slabs the pool had to ask from the heap
   std::size_t cached_bytes = 0;      ///< bytes that wait to be used again
 };
 PoolCounts pool_counts();
@@ -34,10 +36,16 @@ struct SizeClass {
   std::size_t bytes;
 };
 
+inline constexpr std::size_t small_limit = 1024;  ///< up to here: one class per cache line
+inline constexpr int small_classes = small_limit / block_alignment;
+
+constexpr bool is_small(const SizeClass& size) {
+  return size.index < small_classes;
+}
+
 /// Sizes are rounded up to a cache line, and beyond 1 KiB to a quarter of a power of two: at most 25 % is
 /// lost.
 constexpr SizeClass size_class(std::size_t bytes) {
-  constexpr std::size_t small_limit = 1024;  // up to here: one class per cache line
   if (bytes <= small_limit) {
     const std::size_t lines = bytes == 0 ? 1 : (bytes + block_alignment - 1) / block_alignment;
     return {static_cast<int>(lines) - 1, lines * block_alignment};
@@ -45,7 +53,6 @@ constexpr SizeClass size_class(std::size_t bytes) {
   const int power = 63 - __builtin_clzll(bytes - 1);  // at least 10
   const std::size_t quarter = std::size_t{1} << (power - 2);
   const std::size_t quarters = (bytes + quarter - 1) / quarter;  // 5..8
-  constexpr int small_classes = small_limit / block_alignment;
   return {small_classes + (power - 10) * 4 + static_cast<int>(quarters) - 5, quarters * quarter};
 }
 
@@ -55,7 +62,7 @@ struct Pool {
     Free* next;
   };
   static constexpr int class_count = 160;                           // four per power of two up to 2^46
-  static constexpr std::size_t cache_limit = std::size_t{1} << 30;  // what may wait for later
+  static constexpr std::size_t cache_limit = std::size_t{1} << 30;  // large blocks wait up to this sum
 
   Free* free[class_count] = {};
   PoolCounts counts;
@@ -64,15 +71,16 @@ struct Pool {
 /// `__thread`, unlike thread_local, is read without asking whether it has been constructed.
 extern __thread Pool this_pool;
 
-void* allocate_from_heap(const SizeClass& size);
-void free_to_heap(void* block) noexcept;
+/// Where no block waits, and where none may.
+void* allocate_beyond(const SizeClass& size);
+void deallocate_beyond(void* block, const SizeClass& size) noexcept;
 
 /// Throws std::bad_alloc. The bytes are not initialised.
 inline void* allocate(std::size_t bytes) {
   const SizeClass size = size_class(bytes);
   Pool& pool = this_pool;
   Pool::Free* const block = pool.free[size.index];
-  if (!block) return allocate_from_heap(size);
+  if (!block) return allocate_beyond(size);
   pool.free[size.index] = block->next;
   pool.counts.cached_bytes -= size.bytes;
   return block;
@@ -81,8 +89,8 @@ inline void* allocate(std::size_t bytes) {
 inline void deallocate(void* block, std::size_t bytes) noexcept {
   const SizeClass size = size_class(bytes);
   Pool& pool = this_pool;
-  if (!pooling || !pool.open || pool.counts.cached_bytes + size.bytes > Pool::cache_limit)
-    return free_to_heap(block);
+  const bool keep = is_small(size) || pool.counts.cached_bytes + size.bytes <= Pool::cache_limit;
+  if (!pooling || !pool.open || !keep) return deallocate_beyond(block, size);
   auto* const freed = static_cast<Pool::Free*>(block);
   freed->next = pool.free[size.index];
   pool.free[size.index] = freed;
