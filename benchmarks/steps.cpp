@@ -1,5 +1,6 @@
 // Steps of training in turns with the same step by hand: eager and replayed. Each iteration runs both; the
-// time is the library's, the counters are its ratio to that by hand: of the medians, and of the fastest.
+// time is the library's, the counters are its ratio to that by hand (of the medians, and of the fastest), and
+// how often a step asks the heap for memory.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "models/demo.hpp"
 #include "models/one_head.hpp"
+#include "support/count_heap.hpp"
 
 namespace {
 
@@ -30,14 +32,27 @@ double median(std::vector<double> times) {
   return *middle;
 }
 
+std::size_t requests = 0;  ///< of steps, from the heap
+
+/// What the step asks from the heap counts.
+template <class Step>
+void counted(const Step& step) {
+  const std::size_t before = regard::test::heap_requests;
+  step();
+  requests += regard::test::heap_requests - before;
+}
+
 void in_turns(benchmark::State& state, const Step& ours, const Step& by_hand) {
   for (int i = 0; i < 5; ++i) ours(), by_hand();  // the first of a captured step write it down
   std::vector<double> own, hand;
+  requests = 0;
   for (auto _ : state) {
     own.push_back(seconds(ours));
     hand.push_back(seconds(by_hand));
     state.SetIterationTime(own.back());
   }
+  if (REGARD_COUNTS_HEAP)
+    state.counters["heap_requests"] = static_cast<double>(requests) / static_cast<double>(own.size());
   state.counters["over_hand"] = median(own) / median(hand);
   state.counters["fastest_over_hand"] =
       *std::min_element(own.begin(), own.end()) / *std::min_element(hand.begin(), hand.end());
@@ -57,21 +72,22 @@ void one_head(benchmark::State& state, const hand_written::OneHeadSizes& n, Run 
   const Tensor ids =
       regard::uniform({n.batch, n.tokens}, rng, 0, static_cast<double>(n.vocabulary)).to(regard::int64);
   const std::vector<regard::Size> plain = ids.to_vector<regard::Size>();
-  const auto step = [&](const Tensors& in) {
+  const auto step = [&](const Tensor& in) {
     adam.zero_grad();
-    const Tensor loss = model(in[0], in[0]);
+    const Tensor loss = model(in, in);
     regard::backward(loss);
     adam.step();
-    return Tensors{loss};
+    return loss;
   };
-  regard::CapturedStep captured = regard::capture(step);
+  const Tensors bound = {ids};
+  regard::CapturedStep captured = regard::capture([&](const Tensors& in) { return Tensors{step(in[0])}; });
   const Step by_hand = [&] { hand.step(plain.data(), plain.data(), {}); };
   if (run == Run::eager)
     in_turns(
-        state, [&] { step({ids}); }, by_hand);
+        state, [&] { counted([&] { step(ids); }); }, by_hand);
   else
     in_turns(
-        state, [&] { captured.replay({ids}); }, by_hand);
+        state, [&] { counted([&] { captured.replay(bound); }); }, by_hand);
 }
 
 /// One batch again and again. Eager steps make tensors of it each time, as a training does.
@@ -91,16 +107,19 @@ void demo(benchmark::State& state, coreference::ModelKind kind, Run run) {
     const Tensor loss = models::demo_loss(model, in);
     regard::backward(loss);
     adam.step();
-    return Tensors{loss};
+    return loss;
   };
-  regard::CapturedStep captured = regard::capture([&](const Tensors&) { return step(inputs); });
+  regard::CapturedStep captured = regard::capture([&](const Tensors&) { return Tensors{step(inputs)}; });
   const Step by_hand = [&] { hand.step(models::by_hand(batch, clause), {}); };
+  const auto eager = [&] {
+    const coreference::Inputs in(batch, settings.dtype);
+    counted([&] { step(in); });
+  };
   if (run == Run::eager)
-    in_turns(
-        state, [&] { step(coreference::Inputs(batch, settings.dtype)); }, by_hand);
+    in_turns(state, eager, by_hand);
   else
     in_turns(
-        state, [&] { captured.replay(Tensors{}); }, by_hand);
+        state, [&] { counted([&] { captured.replay(Tensors{}); }); }, by_hand);
 }
 
 template <class T>
