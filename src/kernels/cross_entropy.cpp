@@ -136,13 +136,12 @@ void for_each_target(const Call& c, const Array& rows, const Array& x, const Arr
 /// What softmax needs to know of a row: softmax(x) = exp(x - largest) / total.
 template <class T>
 struct RowScale {
-  T largest;
   double total;
+  T largest;
 
-  RowScale(Size n, const T* x)
-      : largest(rows<T>().largest(n, x)), total(rows<T>().sum_of_exp(n, x, largest)) {}
+  RowScale(Size n, const T* x) : largest(rows<T>().softmax_scale(n, x, total)) {}
   /// What an earlier one left behind.
-  explicit RowScale(const double* kept) : largest(static_cast<T>(kept[0])), total(kept[1]) {}
+  explicit RowScale(const double* kept) : total(kept[1]), largest(static_cast<T>(kept[0])) {}
   void keep(double* room) const {
     room[0] = static_cast<double>(largest);
     room[1] = total;

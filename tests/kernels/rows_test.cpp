@@ -108,6 +108,19 @@ TEST(Rows, TheLargestPassesOverNaN) {
   });
 }
 
+TEST(Rows, SoftmaxScaleKeepsNaN) {
+  on_every_set([](const auto& rows) {
+    using T = NumberOf<decltype(rows)>;
+    for (const Size n : lengths) {
+      std::vector<T> x = random_numbers<T>(n, -9, -2);
+      x[x.size() / 2] = nan_of<T>;
+      double total = 0;
+      rows.softmax_scale(n, x.data(), total);
+      ASSERT_TRUE(std::isnan(total)) << n;
+    }
+  });
+}
+
 TEST(Rows, SumsOfExponentialsAreNear) {
   on_every_set([](const auto& rows) {
     using T = NumberOf<decltype(rows)>;
@@ -119,6 +132,11 @@ TEST(Rows, SumsOfExponentialsAreNear) {
       for (const long double one : scaled) total += one / 3;
       EXPECT_LE(std::abs(rows.sum_of_exp(n, x.data(), T(0.5)) - total),
                 4 * std::numeric_limits<T>::epsilon() * total);
+      double total_of_scale = 0;
+      const T largest = rows.softmax_scale(n, x.data(), total_of_scale);
+      ASSERT_EQ(largest, *std::max_element(x.begin(), x.end()));
+      EXPECT_LE(std::abs(total_of_scale - total * std::exp(0.5L - largest)),
+                4 * std::numeric_limits<T>::epsilon() * total_of_scale);
       Guarded<T> y(n);
       rows.scaled_exp(n, x.data(), T(0.5), 3, y.data());
       expect_near(y.values(), scaled, 20, 0, "scaled_exp");  // x - shift is rounded: an error of |x| units

@@ -250,6 +250,16 @@ REGARD_INLINE Size size_of(Size count) {
   return count;
 }
 
+/// x in the lanes that exist, `other` in the rest.
+template <class T>
+REGARD_INLINE Batch<T> known_lanes(const Batch<T>& x, All, const Batch<T>&) {
+  return x;
+}
+template <class T>
+REGARD_INLINE Batch<T> known_lanes(const Batch<T>& x, Size count, const Batch<T>& other) {
+  return first_of(x, count, other);
+}
+
 template <class T>
 REGARD_INLINE Batch<T> load(const T* from, All) {
   return load(from);

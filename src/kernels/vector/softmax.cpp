@@ -12,13 +12,9 @@ inline constexpr T hidden = -std::numeric_limits<T>::infinity();
 
 /// A row without a mask. Lanes that do not exist count as hidden.
 struct KeepAll {
-  template <class T>
-  REGARD_INLINE Batch<T> operator()(const Batch<T>& x, T, Size, All) const {
-    return x;
-  }
-  template <class T>
-  REGARD_INLINE Batch<T> operator()(const Batch<T>& x, T otherwise, Size, Size count) const {
-    return first_of(x, count, Batch<T>(otherwise));
+  template <class T, class Count>
+  REGARD_INLINE Batch<T> operator()(const Batch<T>& x, T otherwise, Size, Count count) const {
+    return known_lanes(x, count, Batch<T>(otherwise));
   }
 };
 

@@ -49,6 +49,27 @@ double sum_of_exp_row(Size n, const T* x, T shift) {
              });
 }
 
+/// A row of one vector stays in a register.
+template <class T, class Count>
+REGARD_INLINE T softmax_scale_of_one(Count count, const T* x, double& total) {
+  constexpr T lowest = -std::numeric_limits<T>::infinity();
+  const Batch<T> values = known_lanes(load(x, count), count, Batch<T>(lowest));
+  const T largest = fold<T>(larger(values, Batch<T>(lowest)), Larger{});
+  const Batch<T> powers = raised_exp_of_rounded<T>(values - Batch<T>(largest));
+  total = static_cast<double>(fold<T>(known_lanes(powers, count, Batch<T>(T{0})), Add{})) *
+          static_cast<double>(lowering<T>);
+  return largest;
+}
+
+template <class T>
+T softmax_scale_row(Size n, const T* x, double& total) {
+  if (n == width<T>) return softmax_scale_of_one(All{}, x, total);
+  if (0 < n && n < width<T>) return softmax_scale_of_one(n, x, total);
+  const T largest = largest_row(n, x);
+  total = sum_of_exp_row(n, x, largest);
+  return largest;
+}
+
 template <class T>
 void scaled_exp_row(Size n, const T* x, T shift, T factor, T* y) {
   const Batch<T> subtracted(shift), times(factor), lowered(lowering<T>);
@@ -63,6 +84,7 @@ void set_rows(Rows<T>& rows) {
   rows.sum = sum_row<T>;
   rows.sum_rows = sum_rows<T>;
   rows.largest = largest_row<T>;
+  rows.softmax_scale = softmax_scale_row<T>;
   rows.sum_of_exp = sum_of_exp_row<T>;
   rows.scaled_exp = scaled_exp_row<T>;
 }

@@ -54,6 +54,8 @@ struct Rows {
   void (*sum_rows)(Size rows, Size n, const T* x, Size step, T* y);
   /// -inf for none; a NaN is passed over.
   T (*largest)(Size n, const T* x);
+  /// What softmax needs to know of a row: the largest, and into `total` Σ exp(x - largest).
+  T (*softmax_scale)(Size n, const T* x, double& total);
   /// Σ exp(x - shift), for x <= shift.
   double (*sum_of_exp)(Size n, const T* x, T shift);
   /// y = exp(x - shift)·factor, for x <= shift.
