@@ -9,9 +9,28 @@
 #include <thread>
 #include <vector>
 
+#include <regard/threads.hpp>
+
 #include "common/profile.hpp"
 
 namespace common {
+namespace {
+
+/// While it lives, and several jobs run at once, kernels share nothing out: the cores are taken.
+class OneThreadEach {
+ public:
+  explicit OneThreadEach(std::size_t jobs) : before_(regard::threads()) {
+    if (jobs > 1) regard::set_threads(1);
+  }
+  ~OneThreadEach() { regard::set_threads(before_); }
+  OneThreadEach(const OneThreadEach&) = delete;
+  OneThreadEach& operator=(const OneThreadEach&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace
 
 void run_in_parallel(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& job,
                      const std::function<void()>& meanwhile, const std::function<void()>& on_error) {
@@ -37,8 +56,10 @@ void run_in_parallel(std::size_t count, std::size_t threads, const std::function
   };
 
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t at_once = std::min(threads > 0 ? threads : cores, count);
+  const OneThreadEach one_thread_each(at_once);
   std::vector<std::thread> workers;
-  for (std::size_t i = 0; i < std::min(threads > 0 ? threads : cores, count); ++i) workers.emplace_back(work);
+  for (std::size_t i = 0; i < at_once; ++i) workers.emplace_back(work);
   std::unique_lock<std::mutex> lock(mutex);
   while (!job_ended.wait_for(lock, std::chrono::milliseconds(50), [&] { return ended == count; })) {
     lock.unlock();

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "kernels/loops.hpp"
 #include "kernels/vector/table.hpp"
+#include "memory/pool.hpp"
 
 // An output may be its input; then each element depends on itself alone, which the compiler cannot know.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -46,7 +48,8 @@ void update_rows(const Call& call, const UpdateRow& update) {
   for (int i = 0; i < call.input_count; ++i) arrays[count++] = &call.in(i);
   for (int i = 0; i < call.output_count; ++i) arrays[count++] = &call.out(i);
 
-  for_each_row<static_cast<int>(3 + 2 * moments)>(arrays, [&](const auto& at, Size n, const auto& steps) {
+  constexpr int all = 3 + 2 * moments;
+  for_each_row_in_parallel<all>(arrays, computed, [&](const auto& at, Size n, const auto& steps) {
     Starts<T, moments> row;
     bool dense = true;
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -179,35 +182,49 @@ void lion_kernel(const Call& call) {
   });
 }
 
-/// total = f(total, x) over all elements.
-template <class T, class F>
-void fold(const Call& call, F f) {
+/// total = f(total, x) over all elements of a part, and join(total, that of a part) over the parts in their
+/// order.
+template <class T, class F, class Join>
+void fold(const Call& call, F f, Join join) {
   const T* const x = call.in(0).as<T>();
-  double total = 0;
-  for_each_row<1>({&call.in(0)}, [&](const auto& at, Size n, const auto& step) {
-    for (Size i = 0; i < n; ++i) total = f(total, static_cast<double>(x[at[0] + i * step[0]]));
+  const Walk<1> walk({&call.in(0)});
+  const Size n = walk.size(), part = block_size(n, 1, moved), parts = n == 0 ? 0 : (n + part - 1) / part;
+  const auto totals = detail::PoolArray<double>(static_cast<std::size_t>(parts));
+  parallel_for(parts, [&](Size i) {
+    double total = 0;
+    for_each_row<1>(walk, i * part, std::min(n, (i + 1) * part),
+                    [&](const auto& at, Size count, const auto& step) {
+                      for (Size k = 0; k < count; ++k)
+                        total = f(total, static_cast<double>(x[at[0] + k * step[0]]));
+                    });
+    totals.data()[i] = total;
   });
+  double total = 0;
+  for (Size i = 0; i < parts; ++i) total = join(total, totals.data()[i]);
   *call.out().as<double>() = total;
 }
 
 template <class T>
 void sum_of_squares_kernel(const Call& call) {
-  fold<T>(call, [](double total, double x) { return total + x * x; });
+  fold<T>(
+      call, [](double total, double x) { return total + x * x; }, std::plus<>());
 }
 
 template <class T>
 void scaled_sum_of_squares_kernel(const Call& call) {
   const double scale = call.get<double>();
-  fold<T>(call, [scale](double total, double x) { return total + (x / scale) * (x / scale); });
+  fold<T>(
+      call, [scale](double total, double x) { return total + (x / scale) * (x / scale); }, std::plus<>());
 }
 
 template <class T>
 void largest_magnitude_kernel(const Call& call) {
   // A NaN, once there, stays: every comparison with it is false.
-  fold<T>(call, [](double total, double x) {
+  const auto larger = [](double total, double x) {
     const double magnitude = std::abs(x);
     return magnitude > total || std::isnan(magnitude) ? magnitude : total;
-  });
+  };
+  fold<T>(call, larger, larger);
 }
 
 }  // namespace

@@ -28,6 +28,11 @@ struct AxisGroup {
       ++rank;
     }
   }
+  Size size() const {
+    Size elements = 1;
+    for (int axis = 0; axis < rank; ++axis) elements *= extents[axis];
+    return elements;
+  }
   bool ends_in_unit_stride() const { return rank > 0 && strides[0] == 1; }
   bool is_empty() const { return std::find(extents, extents + rank, 0) != extents + rank; }
 };
@@ -41,15 +46,19 @@ struct Line {
       : extent(group.rank == 0 ? 1 : group.extents[0]), stride(group.rank == 0 ? 0 : group.strides[0]) {}
 };
 
-/// f(offset) in row-major order, for all axes but the last `less`.
+/// f(offset) for places begin ... end - 1 in row-major order, of all axes but the last `less`.
 template <class F>
-void for_each_offset(const AxisGroup& group, int less, F f) {
-  if (group.is_empty()) return;
-  Size index[max_rank];
-  for (int axis = less; axis < group.rank; ++axis) index[axis] = 0;
-  Size offset = 0;
+void for_each_offset(const AxisGroup& group, int less, Size begin, Size end, F f) {
+  if (begin >= end || group.is_empty()) return;
+  Size index[max_rank], offset = 0, rest = begin;
+  for (int axis = less; axis < group.rank; ++axis) {
+    index[axis] = rest == 0 ? 0 : rest % group.extents[axis];
+    rest = rest == 0 ? 0 : rest / group.extents[axis];
+    offset += index[axis] * group.strides[axis];
+  }
   while (true) {
     f(offset);
+    if (++begin == end) return;
     int axis = less;
     for (; axis < group.rank; ++axis) {
       offset += group.strides[axis];
@@ -59,6 +68,11 @@ void for_each_offset(const AxisGroup& group, int less, F f) {
     }
     if (axis >= group.rank) return;
   }
+}
+
+template <class F>
+void for_each_offset(const AxisGroup& group, int less, F f) {
+  for_each_offset(group, less, 0, std::numeric_limits<Size>::max(), f);
 }
 
 struct Split {
@@ -78,9 +92,11 @@ struct Split {
 template <class Y, class T, class One>
 void fold_each(const Call& c, const Split& split, One one) {
   const T* const x = c.in(0).as<T>();
-  Y* y = c.out().as<Y>();
   const Line line(split.folded);
-  for_each_offset(split.kept, 0, [&](Size at) { *y++ = one(x + at, split.folded, line); });
+  parallel_ranges(split.kept.size(), split.folded.size(), moved, [&](Size begin, Size end) {
+    Y* y = c.out().as<Y>() + begin;
+    for_each_offset(split.kept, 0, begin, end, [&](Size at) { *y++ = one(x + at, split.folded, line); });
+  });
 }
 
 /// f(offset) for every line of a group.
@@ -95,12 +111,21 @@ constexpr Size columns_at_once = 64;
 template <class T, class Columns>
 void fold_columns(const Call& c, const Split& split, Columns columns) {
   const T* const x = c.in(0).as<T>();
-  T* y = c.out().as<T>();
-  const Size width = Line(split.kept).extent;
-  for_each_offset(split.kept, 1, [&](Size at) {
-    for (Size j = 0; j < width; j += columns_at_once)
-      columns(x + at + j, std::min(columns_at_once, width - j), split.folded, y + j);
-    y += width;
+  T* const y = c.out().as<T>();
+  const Size width = Line(split.kept).extent, strips = (width + columns_at_once - 1) / columns_at_once;
+  if (width == 0) return;
+  const Size all = split.kept.size() / width * strips,
+             each = split.folded.size() * std::min(width, columns_at_once);
+  parallel_ranges(all, each, moved, [&](Size begin, Size end) {
+    Size strip = begin % strips, row = begin / strips;
+    for_each_offset(split.kept, 1, row, (end + strips - 1) / strips, [&](Size at) {
+      for (; strip < strips && begin < end; ++strip, ++begin) {
+        const Size j = strip * columns_at_once;
+        columns(x + at + j, std::min(columns_at_once, width - j), split.folded, y + row * width + j);
+      }
+      strip = 0;
+      ++row;
+    });
   });
 }
 
@@ -109,12 +134,22 @@ void fold_columns(const Call& c, const Split& split, Columns columns) {
 /// Dense floats; blocks of a size that keeps the error small are added in pairs.
 template <class T>
 double sum_dense(const T* x, Size n) {
-  constexpr Size block = 1024;
+  constexpr Size block = 1024, part = 64 * block;
   const auto sum_row = rows<T>().sum;
   if (n <= block) return sum_row(n, x);
-  PairwiseSum<double> blocks;
-  for (Size i = 0; i < n; i += block) blocks.add(sum_row(std::min(block, n - i), x + i));
-  return blocks.result();
+  const auto sum_part = [&](Size begin, Size end) {
+    PairwiseSum<double> blocks;
+    for (Size i = begin; i < end; i += block) blocks.add(sum_row(std::min(block, end - i), x + i));
+    return blocks.result();
+  };
+  const Size parts = (n + part - 1) / part;
+  if (block_size(parts, part, moved) >= parts) return sum_part(0, n);
+  // As many blocks to a part as make pairs of pairs: the same additions.
+  const auto sums = detail::PoolArray<double>::unset(static_cast<std::size_t>(parts));
+  parallel_for(parts, [&](Size i) { sums.data()[i] = sum_part(i * part, std::min(n, (i + 1) * part)); });
+  PairwiseSum<double> total;
+  for (Size i = 0; i < parts; ++i) total.add(sums.data()[i]);
+  return total.result();
 }
 
 template <class T>
