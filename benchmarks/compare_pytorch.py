@@ -153,9 +153,11 @@ def four_blocks(dtype):
     return step_of(LanguageModel(512, 8000, 128, dtype), (ids, ids))
 
 
-def long_attention(dtype):
-    x = [numbers((1, 4, 4096, 64), dtype, True) for _ in range(3)]
-    return lambda: torch.autograd.grad(F.scaled_dot_product_attention(*x, is_causal=True).sum(), x)
+def attention(*shape):
+    def prepare(dtype):
+        x = [numbers(shape, dtype, True) for _ in range(3)]
+        return lambda: torch.autograd.grad(F.scaled_dot_product_attention(*x, is_causal=True).sum(), x)
+    return prepare
 
 
 HIDDEN, ROW, LESSON, LARGER = (1024, 512), (512,), (2, 5, 8, 11), (64, 12, 32, 40)
@@ -178,7 +180,10 @@ PYTORCH = {
     "one_head_batch_64 compiled": one_head(*LARGER, compiled=True),
     "block": block,
     "four_blocks": four_blocks,
-    "attention_4096": long_attention,
+    "attention_5": attention(2, 1, 5, 8),
+    "attention_12": attention(64, 1, 12, 32),
+    "attention_128": attention(16, 8, 128, 32),
+    "attention_4096": attention(1, 4, 4096, 64),
     "adam": adam,
     "adam fused": lambda dtype: adam(dtype, fused=True),
 }
@@ -221,7 +226,8 @@ def fill_table(narrow_blas):
     row("block", "same, unmasked", "block_bare", 1 / 1.15)
     row("four_blocks", "PyTorch", goal=1)
     row("four_blocks_replayed", "PyTorch", "four_blocks")
-    row("attention_4096", "PyTorch", goal=1.1)
+    for tokens in (5, 12, 128, 4096):
+        row(f"attention_{tokens}", "PyTorch", goal=1.1)
     for name in OPERATIONS:
         for way in ("", "_backward"):
             row(name + way, "PyTorch", goal=1.2 if "masked" in name else 1)

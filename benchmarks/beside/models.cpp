@@ -110,10 +110,10 @@ Work language_model(DType dtype, Run run) {
 }
 
 /// Forward and backward of causal attention alone.
-Work long_attention(DType dtype) {
+Work attention_of(const Shape& shape, DType dtype) {
   Rng rng(1);
   Tensors x;
-  for (int i = 0; i < 3; ++i) x.push_back(variable(normal({1, 4, 4096, 64}, rng, 0, 1, dtype)));
+  for (int i = 0; i < 3; ++i) x.push_back(variable(normal(shape, rng, 0, 1, dtype)));
   return {[=] { static_cast<void>(grad(Tensors{sum(attention(x[0], x[1], x[2], Mask::causal()))}, x)); }};
 }
 
@@ -133,7 +133,12 @@ void add_models(Works& works) {
   works["block"] = block;
   works["four_blocks"] = [](DType dtype) { return language_model(dtype, Run::eager); };
   works["four_blocks_replayed"] = [](DType dtype) { return language_model(dtype, Run::replayed); };
-  works["attention_4096"] = long_attention;
+  const std::pair<const char*, Shape> shapes[] = {{"attention_5", {2, 1, 5, 8}},
+                                                  {"attention_12", {64, 1, 12, 32}},
+                                                  {"attention_128", {16, 8, 128, 32}},
+                                                  {"attention_4096", {1, 4, 4096, 64}}};
+  for (const auto& [name, shape] : shapes)
+    works[name] = [shape = shape](DType dtype) { return attention_of(shape, dtype); };
 }
 
 }  // namespace beside

@@ -58,7 +58,8 @@ struct ScoreOptions {
 
 /// How attention goes about it. Both ways give the same up to rounding.
 enum class AttentionPath {
-  /// Blocked from 64 queries and 1,024 keys on, if that can do what is asked; else dense. Numbers decide nothing.
+  /// Blocked if that can do what is asked and there is more than one query (or few keys); else dense. Numbers decide
+  /// nothing.
   automatic,
   /// The matrix of weights [batch, heads, queries, keys] is made, and kept for backward.
   dense,
@@ -132,9 +133,9 @@ struct AttentionTrace {
 ///   dvalue = Pᵀ·dy     dP = dy·valueᵀ     dS = P·(dP - Σ_keys P·dP)     dbias = dS
 ///   dquery = scale·dS·key                 dkey = scale·dSᵀ·query
 ///
-/// float32 or float64, one for all. With a trace the numbers are the same to the last bit, unless the way without one
-/// is AttentionPath::blocked (Milakov & Gimelshein 2018; Dao et al. 2022, algorithms 1 and 4). ShapeError, DTypeError,
-/// ValueError.
+/// float32 or float64, one for all. Without a trace, attention goes by blocks where it can (Milakov & Gimelshein 2018; Dao
+/// et al. 2022, algorithms 1 and 4); with one the numbers are those of AttentionPath::dense to the last bit, and those of
+/// the blocks up to rounding. ShapeError, DTypeError, ValueError.
 [[nodiscard]] Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                const Mask& mask = {}, const AttentionOptions& options = {},
                                AttentionTrace* trace = nullptr);

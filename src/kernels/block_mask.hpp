@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/call.hpp"
+#include "kernels/vector/table.hpp"
 
 namespace regard::kernels {
 
@@ -17,11 +18,15 @@ struct BlockedAttention {
   Size low, high, first;
 };
 
-/// Inputs of every kernel that takes a mask in pieces; those of the mask may be missing.
+/// Inputs of every kernel that takes a mask in pieces. Those that a kernel does not take, and those of the
+/// mask, may be missing; behind the last one that is there they are left out.
 enum BlockedInput {
-  in_query,      ///< [batch or 1, heads, queries, width]
-  in_key,        ///< [batch or 1, kv_heads, keys, width]
-  in_value,      ///< [batch or 1, kv_heads, keys, value_width]
+  in_query,      ///< [batch or 1, heads, queries, width], or without heads, or without both
+  in_key,        ///< [batch or 1, kv_heads, keys, width], likewise
+  in_value,      ///< [batch or 1, kv_heads, keys, value_width], likewise
+  in_softmax,    ///< [batch, heads, queries, 2], as forward gives it
+  in_y,          ///< the output
+  in_dy,         ///< and its gradient
   in_bias,       ///< added where it is not -inf; rank 4, an extent of 1 stretches
   in_keep,       ///< boolean, likewise
   in_slopes,     ///< of ALiBi, [1, heads, 1, 1]
@@ -30,6 +35,12 @@ enum BlockedInput {
   in_key_ids,    ///< int64 [batch or 1, n, keys]
   blocked_inputs
 };
+
+/// The input, or an array without data.
+inline const Array& given(const Call& c, int i) {
+  static const Array none;
+  return i < c.input_count ? c.in(i) : none;
+}
 
 /// Half open.
 struct Span {
@@ -61,17 +72,29 @@ class BlockMask {
   const ScorePart<const T> bias;
 
   BlockMask(const Call& c, Size b, Size h, Size keys)
-      : bias(c.in(in_bias), b, h),
-        keep_(c.in(in_keep), b, h),
+      : bias(given(c, in_bias), b, h),
+        keep_(given(c, in_keep), b, h),
         low_(c.get<BlockedAttention>().low),
         high_(c.get<BlockedAttention>().high),
         keys_(keys),
-        query_ids_(c.in(in_query_ids)),
-        key_ids_(c.in(in_key_ids)),
+        query_ids_(given(c, in_query_ids)),
+        key_ids_(given(c, in_key_ids)),
         batch_(b) {
-    const Array& lengths = c.in(in_lengths);
+    const Array& lengths = given(c, in_lengths);
     if (lengths.data) keys_ = std::min(keys, lengths.as<const Size>()[b * lengths.strides[0]]);
   }
+
+  /// How many keys the sequence has.
+  Size keys() const { return keys_; }
+
+  /// What pairs of a block show by position.
+  Band band(const Span& queries, const Span& keys) const {
+    const Size ahead = queries.begin - keys.begin;
+    return {low_ + ahead, high_ + ahead};
+  }
+
+  /// Is the mask more than a band, and lengths?
+  bool has_tables() const { return keep_.first || bias.first || query_ids_.data; }
 
   /// The keys that any of these queries may see by position and length; all others are hidden.
   Span visible_to(const Span& queries) const {
@@ -81,14 +104,14 @@ class BlockMask {
 
   /// Is every one of these pairs visible, as can be told without looking at each?
   bool shows_all(const Span& queries, const Span& keys) const {
-    return !keep_.first && !bias.first && !query_ids_.data && keys.end <= keys_ &&
-           keys.begin >= queries.end - 1 + low_ && keys.end - 1 <= queries.begin + high_;
+    return !has_tables() && keys.end <= keys_ && keys.begin >= queries.end - 1 + low_ &&
+           keys.end - 1 <= queries.begin + high_;
   }
 
-  /// keep[i·keys.size() + j] for the block. Is any of it visible?
-  bool fill(const Span& queries, const Span& keys, bool* keep) const {
+  /// keep[i·step + j] for the block. Is any of it visible?
+  bool fill(const Span& queries, const Span& keys, bool* keep, Size step) const {
     bool any = false;
-    for (Size i = queries.begin; i < queries.end; ++i, keep += keys.size()) {
+    for (Size i = queries.begin; i < queries.end; ++i, keep += step) {
       std::memset(keep, 0, static_cast<std::size_t>(keys.size()));
       const Span seen = visible_to({i, i + 1});
       const Size begin = std::max(seen.begin, keys.begin), end = std::min(seen.end, keys.end);
@@ -123,7 +146,7 @@ class BlockMask {
 
   ScorePart<const bool> keep_;
   Size low_, high_, keys_;
-  Array query_ids_, key_ids_;
+  const Array &query_ids_, &key_ids_;
   Size batch_;
 };
 

@@ -2,20 +2,17 @@
 
 #include <cmath>
 #include <limits>
+#include <new>
 
-#include "kernels/blas.hpp"
-#include "kernels/rows.hpp"
+#include "kernels/loops.hpp"
+#include "kernels/vector/table.hpp"
+#include "memory/pool.hpp"
 
 namespace regard::kernels {
 namespace {
 
 // Fixed, so that the same call gives the same bits. A block of scores stays in the second cache.
-constexpr Size queries_at_a_time = 128, keys_at_a_time = 256;
-
-template <class T>
-detail::PoolArray<T> scratch(Size count) {
-  return detail::PoolArray<T>::unset(static_cast<std::size_t>(count));
-}
+constexpr Size queries_at_a_time = 64, keys_at_a_time = 256;
 
 template <class T>
 constexpr T infinity = std::numeric_limits<T>::infinity();
@@ -29,278 +26,416 @@ struct Matrix {
   T* row(Size i) const { return first + i * step; }
 };
 
-/// C = alpha·op(A)·op(B) + beta·C.
-template <class T>
-void multiply(bool transpose_a, const Matrix<const T>& a, bool transpose_b, const Matrix<const T>& b, T alpha,
-              T beta, const Matrix<T>& c) {
-  const Size inner = transpose_a ? a.rows : a.columns;
-  if (c.rows == 0 || c.columns == 0) return;
-  if (inner == 0) {
-    for (Size i = 0; beta == 0 && i < c.rows; ++i) std::fill_n(c.row(i), c.columns, T{0});
-    return;
-  }
-  const auto of = [](Size x) { return static_cast<int>(x); };
-  gemm(transpose_a, transpose_b, of(c.rows), of(c.columns), of(inner), alpha, a.first, of(a.step), b.first,
-       of(b.step), c.first, of(c.step), beta);
+/// An array of rank 2 to 4 as [batch, heads, tokens, width].
+Array of_rank_4(const Array& x) {
+  if (x.shape.rank() == 4) return x;
+  const bool has_batch = x.shape.rank() == 3;
+  const auto widened = [&](const Sizes& s, Size missing) {
+    return has_batch ? Sizes{s[0], missing, s[1], s[2]} : Sizes{missing, missing, s[0], s[1]};
+  };
+  return {x.data, x.dtype, widened(x.shape, 1), widened(x.strides, 0)};
 }
 
-/// The matrices of the last two axes of an input of rank 4, block by block: where they lie, or as a copy
-/// where BLAS could not read them there.
+/// The matrices of the last two axes: where they lie, or in a copy where the numbers of a row are not side by
+/// side.
 template <class T>
-class Blocks {
+class Matrices {
  public:
-  Blocks(const Array& x, Size rows_at_a_time)
-      : x_(x),
-        direct_((x.shape[3] <= 1 || x.strides[3] == 1) && x.strides[2] >= std::max<Size>(1, x.shape[3]) &&
-                x.strides[2] <= std::numeric_limits<int>::max()),
-        room_(std::min(rows_at_a_time, x.shape[2]) * x.shape[3]),
-        copy_(scratch<T>(direct_ ? 0 : room_)) {}
-
-  /// An input of one batch serves all.
-  void choose(Size b, Size h) {
-    matrix_ = x_.as<const T>() + (x_.shape[0] == 1 ? 0 : b) * x_.strides[0] + h * x_.strides[1];
+  explicit Matrices(const Array& x) : x_(of_rank_4(x)) {
+    if (x_.shape[3] <= 1 || x_.strides[3] == 1 || !x.data) return;
+    copy_ = detail::PoolArray<T>::unset(static_cast<std::size_t>(numel(x_.shape)));
+    Array copied{copy_.data(), x.dtype, x_.shape, contiguous_strides(x_.shape)};
+    map1<T, T>(x_, copied, [](T number) { return number; });
+    x_ = copied;
   }
 
-  Matrix<const T> read(const Span& rows) {
-    const Size width = x_.shape[3];
-    const T* const first = matrix_ + rows.begin * x_.strides[2];
-    if (direct_) return {first, rows.size(), width, x_.strides[2]};
-    for (Size i = 0; i < rows.size(); ++i)
-      gather(width, first + i * x_.strides[2], x_.strides[3], copy_.data() + i * width);
-    return {copy_.data(), rows.size(), width, std::max<Size>(1, width)};
-  }
+  Size batch() const { return x_.shape[0]; }
+  Size heads() const { return x_.shape[1]; }
+  Size rows() const { return x_.shape[2]; }
+  Size width() const { return x_.shape[3]; }
 
-  /// Room for a block of its own, asked for at the first need.
-  Matrix<T> room(Size rows) {
-    if (!spare_) spare_ = scratch<T>(room_);
-    return {spare_.data(), rows, x_.shape[3], std::max<Size>(1, x_.shape[3])};
+  /// One batch serves all.
+  Matrix<T> part(Size b, Size h, const Span& rows) const {
+    T* const first =
+        x_.as<T>() + (batch() == 1 ? 0 : b * x_.strides[0]) + h * x_.strides[1] + rows.begin * x_.strides[2];
+    return {first, rows.size(), width(), x_.strides[2]};
   }
 
  private:
   Array x_;
-  bool direct_;
-  Size room_;
-  detail::PoolArray<T> copy_, spare_;
-  const T* matrix_ = nullptr;
+  detail::PoolArray<T> copy_;
 };
 
-/// The matrices of a row-major output of rank 4.
-template <class T>
-Matrix<T> part(const Array& y, Size b, Size h, const Span& rows) {
-  const Size width = y.shape[3], batch = y.shape[0] == 1 ? 0 : b;
-  return {y.as<T>() + ((batch * y.shape[1] + h) * y.shape[2] + rows.begin) * width, rows.size(), width,
-          std::max<Size>(1, width)};
-}
-
-template <class T>
-bool all_finite(const Matrix<const T>& x) {
-  bool all = true;
-  for (Size i = 0; i < x.rows; ++i) {
-    const T* const row = x.row(i);
-    for (Size j = 0; j < x.columns; ++j) all &= std::abs(row[j]) <= std::numeric_limits<T>::max();
+/// One block of the pool, handed out in pieces that begin at cache lines.
+class Room {
+ public:
+  template <class T>
+  static Size bytes(Size count) {
+    constexpr Size line = 64;
+    return (count * static_cast<Size>(sizeof(T)) + line - 1) / line * line;
   }
-  return all;
-}
+  explicit Room(Size bytes)
+      : block_(detail::PoolArray<unsigned char>::unset(static_cast<std::size_t>(bytes))),
+        next_(block_.data()) {}
+  template <class T>
+  T* take(Size count) {
+    T* const piece = reinterpret_cast<T*>(next_);
+    next_ += bytes<T>(count);
+    return piece;
+  }
 
-template <class T>
-Matrix<const T> read_only(const Matrix<T>& x) {
-  return {x.first, x.rows, x.columns, x.step};
-}
+ private:
+  detail::PoolArray<unsigned char> block_;
+  unsigned char* next_;
+};
 
-/// y += alpha·op(M)·x, where M is 0 where hidden, and what is hidden is not multiplied in either, should x
-/// hold NaN or infinities. `keep` lies as M does; null when all is visible.
+/// Inputs and sizes of both directions. The work is done for one sequence and one head of keys at a time,
+/// with the query heads that share it.
 template <class T>
-void add_mix(bool transpose, const Matrix<T>& m, const bool* keep, const Matrix<const T>& x, Blocks<T>& of_x,
-             T alpha, const Matrix<T>& y) {
-  if (!keep || all_finite(x)) return multiply(transpose, read_only(m), false, x, alpha, T{1}, y);
-  const Matrix<T> finite = of_x.room(x.rows);
-  for (Size j = 0; j < x.rows; ++j)
-    for (Size c = 0; c < x.columns; ++c) finite.row(j)[c] = std::isfinite(x.row(j)[c]) ? x.row(j)[c] : T{0};
-  multiply(transpose, read_only(m), false, read_only(finite), alpha, T{1}, y);
-  const auto pair = [&](Size from, Size to) { return transpose ? from * m.step + to : to * m.step + from; };
-  for (Size j = 0; j < x.rows; ++j)
-    for (Size c = 0; c < x.columns; ++c)
-      for (Size i = 0; i < y.rows && !std::isfinite(x.row(j)[c]); ++i)
-        if (keep[pair(j, i)]) y.row(i)[c] += alpha * m.first[pair(j, i)] * x.row(j)[c];
-}
-
-/// One sequence and head, and its blocks of scores.
-template <class T>
-struct Scores {
+struct Problem {
   const Call& call;
-  BlockMask<T> mask;
-  Size keys, first;
-  T scale, slope = 0;
+  Matrices<T> query, key, value;
+  Size batch, group, queries, keys;
+  T scale;
+  bool masked;
+  Size rows_most, keys_most, step;  ///< of a block of scores; each row has room for a tile's zeros
 
-  Scores(const Call& c, Size b, Size h)
+  Problem(const Call& c, Size batches)
       : call(c),
-        mask(c, b, h, c.in(in_key).shape[2]),
-        keys(c.in(in_key).shape[2]),
-        first(c.get<BlockedAttention>().first),
-        scale(static_cast<T>(c.get<BlockedAttention>().scale)) {
-    const Array& slopes = c.in(in_slopes);
-    if (slopes.data) slope = slopes.as<const T>()[h * slopes.strides[1]];
+        query(c.in(in_query)),
+        key(c.in(in_key)),
+        value(c.in(in_value)),
+        batch(batches),
+        group(key.heads() == 0 ? 0 : query.heads() / key.heads()),
+        queries(query.rows()),
+        keys(key.rows()),
+        scale(static_cast<T>(c.get<BlockedAttention>().scale)),
+        rows_most(std::min(queries_at_a_time, queries)),
+        keys_most(std::min(keys_at_a_time, keys)),
+        step((keys_most + 15) / 16 * 16 + 16) {
+    const BlockedAttention& at = c.get<BlockedAttention>();
+    masked = at.low > 1 - queries || at.high < keys - 1;
+    for (int i = in_bias; i < blocked_inputs; ++i) masked |= i != in_slopes && given(c, i).data != nullptr;
   }
 
-  /// f(block of keys, its mask) for the blocks that hold anything visible; the mask is null where all is.
+  bool has_tables() const {
+    return given(call, in_bias).data || given(call, in_keep).data || given(call, in_query_ids).data;
+  }
+  /// f(b, kv) for all that can be done in any order.
   template <class F>
-  void for_each_block(const Span& queries, bool* keep, F f) const {
-    const Span visible = mask.visible_to(queries);
-    if (visible.size() == 0) return;
-    for (Size j = visible.begin - visible.begin % keys_at_a_time; j < visible.end; j += keys_at_a_time) {
-      const Span block{j, std::min(j + keys_at_a_time, keys)};
-      if (mask.shows_all(queries, block))
-        f(block, static_cast<const bool*>(nullptr));
-      else if (mask.fill(queries, block, keep))
-        f(block, static_cast<const bool*>(keep));
-    }
-  }
-
-  /// s = scale·q·kᵀ + bias - slope·distance.
-  void compute(const Matrix<const T>& q, const Matrix<const T>& k, Size query, Size key,
-               const Matrix<T>& s) const {
-    multiply(false, q, true, k, scale, T{0}, s);
-    for (Size i = 0; mask.bias.first && i < s.rows; ++i) {
-      const T* const added = mask.bias.at(query + i, key);
-      T* const row = s.row(i);
-      if (mask.bias.column == 1)
-        rows<T>().add(s.columns, row, 1, added, 1, row);
-      else
-        for (Size j = 0; j < s.columns; ++j) row[j] += added[j * mask.bias.column];
-    }
-    for (Size i = 0; call.in(in_slopes).data && i < s.rows; ++i) {
-      T* const row = s.row(i);
-      const T ahead = static_cast<T>(key - (first + query + i));
-      for (Size j = 0; j < s.columns; ++j) row[j] -= slope * std::abs(ahead + static_cast<T>(j));
-    }
+  void for_each_key_head(F f) const {
+    for (Size b = 0; b < batch; ++b)
+      for (Size kv = 0; kv < key.heads(); ++kv) f(b, kv);
   }
 };
 
-/// Every block of queries of every sequence and head.
-template <class F>
-void for_each_block_of_queries(const Call& c, Size batch, F f) {
-  const Size heads = c.in(in_query).shape[1], queries = c.in(in_query).shape[2];
-  for (Size b = 0; b < batch; ++b)
-    for (Size h = 0; h < heads; ++h)
-      for (Size i = 0; i < queries; i += queries_at_a_time)
-        f(b, h, h / (heads / c.in(in_key).shape[1]), Span{i, std::min(i + queries_at_a_time, queries)});
+/// Scores of one block, and what is known of its mask.
+template <class T>
+struct Block {
+  ScoreBlock<T> scores;
+  Span queries, keys;
+  bool shows_all;
+};
+
+/// f(block of keys, head of queries, mask, block) for the blocks of one key head that hold anything visible,
+/// the keys' blocks one after another; begin(keys) before each of those.
+template <class T, class Begin, class F>
+void for_each_block(const Problem<T>& p, Size b, Size kv, T* scores, bool* keep, Begin begin, F f) {
+  for (Size j = 0; j < p.keys; j += keys_at_a_time) {
+    bool begun = false;
+    for (Size h = kv * p.group; h < (kv + 1) * p.group; ++h) {
+      const BlockMask<T> mask(p.call, b, h, p.keys);
+      const Span keys{j, std::min(j + keys_at_a_time, mask.keys())};
+      for (Size i = 0; i < p.queries; i += queries_at_a_time) {
+        const Span queries{i, std::min(i + queries_at_a_time, p.queries)};
+        const Span visible = mask.visible_to(queries);
+        if (std::max(visible.begin, keys.begin) >= std::min(visible.end, keys.end)) continue;
+        const bool tables = mask.has_tables();
+        if (tables && !mask.fill(queries, keys, keep, p.step)) continue;
+        if (!begun) begin(keys);
+        begun = true;
+        const ScoreBlock<T> block{queries.size(),
+                                  keys.size(),
+                                  p.step,
+                                  scores,
+                                  mask.band(queries, keys),
+                                  tables ? keep : nullptr,
+                                  p.keys <= keys_at_a_time};
+        f(h, mask, Block<T>{block, queries, keys, mask.shows_all(queries, keys)});
+      }
+    }
+  }
 }
 
-bool masked(const Call& c) {
-  const BlockedAttention& at = c.get<BlockedAttention>();
-  bool given = at.low > 1 - c.in(in_query).shape[2] || at.high < c.in(in_key).shape[2] - 1;
-  for (const int i : {in_bias, in_keep, in_lengths, in_query_ids}) given |= c.in(i).data != nullptr;
-  return given;
+/// s = scale·q·kᵀ + bias - slope·distance.
+template <class T>
+void compute(const Problem<T>& p, Size h, const BlockMask<T>& mask, const Block<T>& block,
+             const Matrix<T>& query, const T* turned_key) {
+  const ScoreBlock<T>& s = block.scores;
+  rows<T>().band_scores({s.rows, s.columns, query.columns, p.scale, query.first, query.step, 1, turned_key,
+                         s.step, s.scores, s.step, s.band});
+  const Array& slopes = given(p.call, in_slopes);
+  if (!mask.bias.first && !slopes.data) return;
+  const Size first = p.call.template get<BlockedAttention>().first;
+  for (Size i = 0; i < s.rows; ++i) {
+    T* const row = s.scores + i * s.step;
+    const Span seen{std::max<Size>(0, i + s.band.low), std::min(s.columns, i + s.band.high + 1)};
+    if (mask.bias.first) {
+      const T* const added = mask.bias.at(block.queries.begin + i, block.keys.begin);
+      for (Size j = seen.begin; j < seen.end; ++j) row[j] += added[j * mask.bias.column];
+    }
+    if (slopes.data) {
+      const T slope = slopes.template as<const T>()[h * slopes.strides[1]];
+      const T ahead = static_cast<T>(block.keys.begin - (first + block.queries.begin + i));
+      for (Size j = seen.begin; j < seen.end; ++j) row[j] -= slope * std::abs(ahead + static_cast<T>(j));
+    }
+  }
+}
+
+/// C += alpha·A·B for a block A of weights. What is hidden is not multiplied in, should B hold NaN or
+/// infinities: these are left out of the product and come after it, pair by pair.
+template <class T>
+void mix(const BandProduct<T>& at, const bool* keep, bool finite) {
+  if (finite) return rows<T>().band_mix(at);
+  const auto zeroed = detail::PoolArray<T>::unset(static_cast<std::size_t>(at.k * at.n));
+  for (Size p = 0; p < at.k; ++p)
+    for (Size c = 0; c < at.n; ++c) {
+      const T number = at.b[p * at.b_row + c];
+      zeroed.data()[p * at.n + c] = std::isfinite(number) ? number : T{0};
+    }
+  BandProduct<T> of_finite = at;
+  of_finite.b = zeroed.data();
+  of_finite.b_row = at.n;
+  rows<T>().band_mix(of_finite);
+  const auto visible = [&](Size i, Size p) {
+    return at.band.low <= p - i && p - i <= at.band.high && (!keep || keep[i * at.a_row + p * at.a_column]);
+  };
+  for (Size p = 0; p < at.k; ++p)
+    for (Size c = 0; c < at.n; ++c) {
+      const T number = at.b[p * at.b_row + c];
+      for (Size i = 0; i < at.m && !std::isfinite(number); ++i)
+        if (visible(i, p)) at.c[i * at.c_row + c] += at.alpha * at.a[i * at.a_row + p * at.a_column] * number;
+    }
+}
+
+/// c += alpha·M·x, for a matrix M that lies as the block's scores do.
+template <class T>
+void add_mix(const ScoreBlock<T>& s, const T* m, const Matrix<T>& x, bool finite, T alpha,
+             const Matrix<T>& c) {
+  mix<T>({s.rows, x.columns, s.columns, alpha, m, s.step, 1, x.first, x.step, c.first, c.step, s.band},
+         s.keep, finite);
+}
+/// c += alpha·Mᵀ·x.
+template <class T>
+void add_turned_mix(const ScoreBlock<T>& s, const T* m, const Matrix<T>& x, bool finite, T alpha,
+                    const Matrix<T>& c) {
+  mix<T>({s.columns, x.columns, s.rows, alpha, m, 1, s.step, x.first, x.step, c.first, c.step,
+          Band{-s.band.high, -s.band.low}},
+         s.keep, finite);
+}
+
+/// Zeros in a part of an output, which is row-major, unless several sequences add to it;
+template <class T>
+void clear_own(const Problem<T>& p, const Matrices<T>& x, Size b, Size h) {
+  if (x.batch() == p.batch) std::fill_n(x.part(b, h, {0, 0}).first, x.rows() * x.width(), T{0});
+}
+/// or in all of it if they do, before any does.
+template <class T>
+void clear_shared(const Problem<T>& p, const Matrices<T>& x) {
+  for (Size h = 0; x.batch() != p.batch && h < x.heads(); ++h)
+    std::fill_n(x.part(0, h, {0, 0}).first, x.rows() * x.width(), T{0});
+}
+
+template <class T>
+bool all_finite(const Matrix<T>& x) {
+  return rows<T>().all_finite(x.rows, x.columns, x.first, x.step);
+}
+
+template <class T>
+void turn(const Matrix<T>& x, T* to, Size step) {
+  rows<T>().turn(x.rows, x.columns, x.first, x.step, to, step);
+}
+
+// ---- forward --------------------------------------------------------------------------------------------
+
+template <class T>
+struct ForwardRoom {
+  Room room;
+  T *scores, *turned_key, *largest, *corrections;
+  double* total;
+  bool* keep;
+
+  explicit ForwardRoom(const Problem<T>& p)
+      : room(Room::bytes<T>(p.rows_most * p.step) + Room::bytes<T>(p.query.width() * p.step) +
+             Room::bytes<T>(p.group * p.queries) + Room::bytes<T>(p.rows_most) +
+             Room::bytes<double>(p.group * p.queries) +
+             Room::bytes<bool>(p.has_tables() ? p.rows_most * p.step : 0)),
+        scores(room.take<T>(p.rows_most * p.step)),
+        turned_key(room.take<T>(p.query.width() * p.step)),
+        largest(room.take<T>(p.group * p.queries)),
+        corrections(room.take<T>(p.rows_most)),
+        total(room.take<double>(p.group * p.queries)),
+        keep(room.take<bool>(p.has_tables() ? p.rows_most * p.step : 0)) {}
+};
+
+template <class T>
+bool sees_any(const Problem<T>& p, Size b, Size h, Size query, bool* keep) {
+  const BlockMask<T> mask(p.call, b, h, p.keys);
+  const Span row{query, query + 1}, visible = mask.visible_to(row);
+  if (visible.size() == 0 || !mask.has_tables()) return visible.size() > 0;
+  for (Size j = visible.begin; j < visible.end; j += keys_at_a_time)
+    if (mask.fill(row, {j, std::min(j + keys_at_a_time, visible.end)}, keep, p.step)) return true;
+  return false;
+}
+
+/// Shift and share of a row's weights. Nothing but -inf is 0 / 0 without a mask, and has no weights with one,
+/// like softmax.
+template <class T>
+void put_softmax(const Problem<T>& p, Size b, Size h, Size query, T largest, double total, bool* keep,
+                 T* pair) {
+  pair[0] = largest == -infinity<T> ? T{0} : largest;
+  pair[1] = 1 / static_cast<T>(total);
+  if (total != 0) return;
+  const bool sees = sees_any(p, b, h, query, keep);
+  pair[0] = T{0};
+  pair[1] = !sees      ? static_cast<T>(share_of_a_blind_query)
+            : p.masked ? T{0}
+                       : std::numeric_limits<T>::quiet_NaN();
 }
 
 // y = Σ exp(s - m)·v / Σ exp(s - m), where m, the largest score so far, grows from block to block; what was
 // added up before is multiplied by exp(the old m - the new m).
 template <class T>
-void forward(const Call& c) {
-  const Size rows_most = std::min(queries_at_a_time, c.in(in_query).shape[2]);
-  const Size keys_most = std::min(keys_at_a_time, c.in(in_key).shape[2]);
-  const auto scores = scratch<T>(rows_most * keys_most);
-  const auto keep = scratch<bool>(rows_most * keys_most);
-  const auto largest = scratch<T>(rows_most);
-  const auto total = scratch<double>(rows_most);
-  const auto seen = scratch<bool>(rows_most);
-  Blocks<T> q(c.in(in_query), queries_at_a_time), k(c.in(in_key), keys_at_a_time),
-      v(c.in(in_value), keys_at_a_time);
-  const bool no_mask = !masked(c);
-  for_each_block_of_queries(c, c.out().shape[0], [&](Size b, Size h, Size kv, const Span& queries) {
-    q.choose(b, h);
-    k.choose(b, kv);
-    v.choose(b, kv);
-    const Matrix<const T> query = q.read(queries);
-    const Matrix<T> y = part<T>(c.out(), b, h, queries);
-    std::fill_n(y.first, y.rows * y.columns, T{0});
-    std::fill_n(largest.data(), y.rows, -infinity<T>);
-    std::fill_n(total.data(), y.rows, 0.0);
-    std::fill_n(seen.data(), y.rows, false);
-    const Scores<T> part_of(c, b, h);
-    part_of.for_each_block(queries, keep.data(), [&](const Span& keys, const bool* kept) {
-      const Matrix<T> s{scores.data(), y.rows, keys.size(), keys.size()};
-      part_of.compute(query, k.read(keys), queries.begin, keys.begin, s);
-      for (Size i = 0; i < y.rows; ++i) {
-        const bool* const row = kept ? kept + i * s.step : nullptr;
-        seen.data()[i] |= !row || std::memchr(row, 1, static_cast<std::size_t>(s.columns));
-        const T correction =
-            rows<T>().online_softmax(s.columns, s.row(i), row, largest.data()[i], total.data()[i]);
-        if (correction != 1) rows<T>().multiply(y.columns, y.row(i), 1, &correction, 0, y.row(i));
-      }
-      add_mix(false, s, kept, v.read(keys), v, T{1}, y);
-    });
-    T* const logs = c.out(1).as<T>() + (b * c.out(1).shape[1] + h) * c.out(1).shape[2] + queries.begin;
-    for (Size i = 0; i < y.rows; ++i) {
-      // Nothing but -inf is 0 / 0 without a mask, and has no weights with one, like softmax; +inf then makes
-      // the weights 0 again in backward.
-      const double sum = total.data()[i];
-      const bool nothing = sum == 0 && !(no_mask && seen.data()[i]);
-      logs[i] = nothing    ? (seen.data()[i] ? infinity<T> : -infinity<T>)
-                : sum == 0 ? std::numeric_limits<T>::quiet_NaN()
-                           : static_cast<T>(static_cast<double>(largest.data()[i]) + std::log(sum));
-      const T share = nothing ? T{1} : static_cast<T>(1 / sum);
-      rows<T>().multiply(y.columns, y.row(i), 1, &share, 0, y.row(i));
+void forward(const Problem<T>& p, Size b, Size kv, const ForwardRoom<T>& room, const Matrices<T>& outputs,
+             const Matrices<T>& softmax) {
+  const Size first_head = kv * p.group;
+  for (Size g = 0; g < p.group; ++g) clear_own(p, outputs, b, first_head + g);
+  std::fill_n(room.largest, p.group * p.queries, -infinity<T>);
+  std::fill_n(room.total, p.group * p.queries, 0.0);
+  bool finite = true;
+  const auto begin = [&](const Span& keys) {
+    turn(p.key.part(b, kv, keys), room.turned_key, p.step);
+    finite = !p.masked || all_finite(p.value.part(b, kv, keys));
+  };
+  for_each_block(
+      p, b, kv, room.scores, room.keep, begin, [&](Size h, const BlockMask<T>& mask, const Block<T>& block) {
+        compute(p, h, mask, block, p.query.part(b, h, block.queries), room.turned_key);
+        const Matrix<T> y = outputs.part(b, h, block.queries);
+        const Size at = (h - first_head) * p.queries + block.queries.begin;
+        if (rows<T>().online_softmax(block.scores, room.largest + at, room.total + at, room.corrections))
+          rows<T>().scale_rows(y.rows, y.columns, y.first, y.step, room.corrections, 1);
+        add_mix(block.scores, block.scores.scores, p.value.part(b, kv, block.keys), finite || block.shows_all,
+                T{1}, y);
+      });
+  for (Size g = 0; g < p.group; ++g) {
+    const Size h = first_head + g;
+    const Matrix<T> y = outputs.part(b, h, {0, p.queries}), pairs = softmax.part(b, h, {0, p.queries});
+    for (Size i = 0; i < p.queries; ++i) {
+      const Size at = g * p.queries + i;
+      T* const pair = pairs.row(i);
+      put_softmax(p, b, h, i, room.largest[at], room.total[at], room.keep, pair);
+      const T share = pair[1] * static_cast<T>(raised_by);
+      const bool has_weights = room.total[at] != 0;
+      if (has_weights ? p.keys > keys_at_a_time : std::isnan(share))
+        rows<T>().scale_rows(1, y.columns, y.row(i), y.step, &share, 0);
     }
-  });
-}
-
-template <class T>
-void add_to_bias(const Array& dbias, Size b, Size h, const Matrix<T>& ds, Size query, Size key) {
-  const ScorePart<T> to(dbias, b, h);
-  for (Size i = 0; i < ds.rows; ++i) {
-    T* const sums = to.at(query + i, key);
-    for (Size j = 0; j < ds.columns; ++j) sums[j * to.column] += ds.row(i)[j];
   }
 }
 
-// With p = exp(s - log-sum-exp), as forward had it: dp = dy·vᵀ, ds = p·(dp - Σ dy·y), and each gradient adds
+template <class T>
+void forward_kernel(const Call& c) {
+  const Matrices<T> outputs(c.out(0)), softmax(c.out(1));
+  const Problem<T> problem(c, softmax.batch());
+  const ForwardRoom<T> room(problem);
+  problem.for_each_key_head([&](Size b, Size kv) { forward(problem, b, kv, room, outputs, softmax); });
+}
+
+// ---- backward -------------------------------------------------------------------------------------------
+
+template <class T>
+struct BackwardRoom {
+  Room room;
+  T *scores, *slopes, *turned_key, *turned_value;
+  bool* keep;
+
+  explicit BackwardRoom(const Problem<T>& p)
+      : room(2 * Room::bytes<T>(p.rows_most * p.step) + Room::bytes<T>(p.query.width() * p.step) +
+             Room::bytes<T>(p.value.width() * p.step) +
+             Room::bytes<bool>(p.has_tables() ? p.rows_most * p.step : 0)),
+        scores(room.take<T>(p.rows_most * p.step)),
+        slopes(room.take<T>(p.rows_most * p.step)),
+        turned_key(room.take<T>(p.query.width() * p.step)),
+        turned_value(room.take<T>(p.value.width() * p.step)),
+        keep(room.take<bool>(p.has_tables() ? p.rows_most * p.step : 0)) {}
+};
+
+template <class T>
+struct Slopes {
+  Matrices<T> softmax, y, dy;
+  Matrices<T> dquery, dkey, dvalue;
+  const Array* dbias;
+};
+
+template <class T>
+void add_to_bias(const Array& dbias, Size b, Size h, const Block<T>& block, const T* ds) {
+  const ScorePart<T> to(dbias, b, h);
+  const ScoreBlock<T>& s = block.scores;
+  for (Size i = 0; i < s.rows; ++i) {
+    T* const sums = to.at(block.queries.begin + i, block.keys.begin);
+    const Size end = std::min(s.columns, i + s.band.high + 1);
+    for (Size j = std::max<Size>(0, i + s.band.low); j < end; ++j) sums[j * to.column] += ds[i * s.step + j];
+  }
+}
+
+// With p = exp(s - shift)·share, as forward had it: dp = dy·vᵀ, ds = p·(dp - Σ dy·y), and each gradient adds
 // up over the blocks.
 template <class T>
-void backward(const Call& c) {
-  constexpr int in_log = blocked_inputs, in_y = in_log + 1, in_dy = in_y + 1;
-  const Size rows_most = std::min(queries_at_a_time, c.in(in_query).shape[2]);
-  const Size keys_most = std::min(keys_at_a_time, c.in(in_key).shape[2]);
-  const auto scores = scratch<T>(rows_most * keys_most), slopes = scratch<T>(rows_most * keys_most);
-  const auto keep = scratch<bool>(rows_most * keys_most);
-  const auto delta = scratch<T>(rows_most), shift = scratch<T>(rows_most);
-  Blocks<T> q(c.in(in_query), queries_at_a_time), k(c.in(in_key), keys_at_a_time),
-      v(c.in(in_value), keys_at_a_time), y(c.in(in_y), queries_at_a_time), dy(c.in(in_dy), queries_at_a_time);
-  for (int i = 0; i < c.output_count; ++i)
-    std::fill_n(c.out(i).template as<T>(), numel(c.out(i).shape), T{0});
-  for_each_block_of_queries(c, c.in(in_y).shape[0], [&](Size b, Size h, Size kv, const Span& queries) {
-    q.choose(b, h);
-    k.choose(b, kv);
-    v.choose(b, kv);
-    y.choose(b, h);
-    dy.choose(b, h);
-    const Matrix<const T> query = q.read(queries), output = y.read(queries), slope = dy.read(queries);
-    const Array& logs = c.in(in_log);
-    for (Size i = 0; i < queries.size(); ++i) {
-      double sum = 0;
-      for (Size a = 0; a < output.columns; ++a)
-        sum += static_cast<double>(output.row(i)[a]) * static_cast<double>(slope.row(i)[a]);
-      delta.data()[i] = static_cast<T>(sum);
-      const T log = logs.as<const T>()[(b * logs.shape[1] + h) * logs.shape[2] + queries.begin + i];
-      shift.data()[i] = log == -infinity<T> ? T{0} : log;
-    }
-    const Matrix<T> dq = part<T>(c.out(0), b, h, queries);
-    const Scores<T> part_of(c, b, h);
-    part_of.for_each_block(queries, keep.data(), [&](const Span& keys, const bool* kept) {
-      const Matrix<T> p{scores.data(), queries.size(), keys.size(), keys.size()};
-      const Matrix<T> ds{slopes.data(), queries.size(), keys.size(), keys.size()};
-      const Matrix<const T> key = k.read(keys);
-      part_of.compute(query, key, queries.begin, keys.begin, p);
-      multiply(false, slope, true, v.read(keys), T{1}, T{0}, ds);
-      for (Size i = 0; i < p.rows; ++i)
-        rows<T>().attention_slopes(p.columns, p.row(i), ds.row(i), kept ? kept + i * p.step : nullptr,
-                                   shift.data()[i], delta.data()[i]);
-      add_mix(true, p, kept, slope, dy, T{1}, part<T>(c.out(2), b, kv, keys));
-      add_mix(false, ds, kept, key, k, part_of.scale, dq);
-      add_mix(true, ds, kept, query, q, part_of.scale, part<T>(c.out(1), b, kv, keys));
-      if (c.output_count > 3) add_to_bias(c.out(3), b, h, ds, queries.begin, keys.begin);
-    });
-  });
+void backward(const Problem<T>& p, Size b, Size kv, const BackwardRoom<T>& room, const Slopes<T>& at) {
+  clear_own(p, at.dkey, b, kv);
+  clear_own(p, at.dvalue, b, kv);
+  for (Size h = kv * p.group; h < (kv + 1) * p.group; ++h) clear_own(p, at.dquery, b, h);
+  bool finite_key = true;
+  const auto begin = [&](const Span& keys) {
+    turn(p.key.part(b, kv, keys), room.turned_key, p.step);
+    turn(p.value.part(b, kv, keys), room.turned_value, p.step);
+    finite_key = !p.masked || all_finite(p.key.part(b, kv, keys));
+  };
+  for_each_block(
+      p, b, kv, room.scores, room.keep, begin, [&](Size h, const BlockMask<T>& mask, const Block<T>& block) {
+        const ScoreBlock<T>& s = block.scores;
+        const Matrix<T> query = p.query.part(b, h, block.queries), y = at.y.part(b, h, block.queries),
+                        dy = at.dy.part(b, h, block.queries);
+        compute(p, h, mask, block, query, room.turned_key);
+        rows<T>().band_scores({s.rows, s.columns, dy.columns, T{1}, dy.first, dy.step, 1, room.turned_value,
+                               p.step, room.slopes, p.step, s.band});
+        rows<T>().attention_slopes(
+            s, {y.columns, y.first, y.step, dy.first, dy.step, at.softmax.part(b, h, block.queries).first},
+            room.slopes);
+        add_turned_mix(s, s.scores, dy, block.shows_all || all_finite(dy), T{1},
+                       at.dvalue.part(b, kv, block.keys));
+        add_mix<T>(s, room.slopes, p.key.part(b, kv, block.keys), block.shows_all || finite_key, p.scale,
+                   at.dquery.part(b, h, block.queries));
+        add_turned_mix<T>(s, room.slopes, query, block.shows_all || all_finite(query), p.scale,
+                          at.dkey.part(b, kv, block.keys));
+        if (at.dbias) add_to_bias(*at.dbias, b, h, block, room.slopes);
+      });
+}
+
+template <class T>
+void backward_kernel(const Call& c) {
+  const Array* const dbias = c.output_count > 3 ? &c.out(3) : nullptr;
+  if (dbias) std::fill_n(dbias->as<T>(), numel(dbias->shape), T{0});
+  const Slopes<T> slopes{Matrices<T>(c.in(in_softmax)),
+                         Matrices<T>(c.in(in_y)),
+                         Matrices<T>(c.in(in_dy)),
+                         Matrices<T>(c.out(0)),
+                         Matrices<T>(c.out(1)),
+                         Matrices<T>(c.out(2)),
+                         dbias};
+  const Problem<T> problem(c, slopes.softmax.batch());
+  for (const Matrices<T>* x : {&slopes.dquery, &slopes.dkey, &slopes.dvalue}) clear_shared(problem, *x);
+  const BackwardRoom<T> room(problem);
+  problem.for_each_key_head([&](Size b, Size kv) { backward(problem, b, kv, room, slopes); });
 }
 
 template <class T>
@@ -309,13 +444,14 @@ void whole_mask(const Call& c) {
   for (Size b = 0; b < shape[0]; ++b)
     for (Size h = 0; h < shape[1]; ++h)
       BlockMask<T>(c, b, h, shape[3])
-          .fill({0, shape[2]}, {0, shape[3]}, c.out().as<bool>() + (b * shape[1] + h) * shape[2] * shape[3]);
+          .fill({0, shape[2]}, {0, shape[3]}, c.out().as<bool>() + (b * shape[1] + h) * shape[2] * shape[3],
+                shape[3]);
 }
 
 }  // namespace
 
-const KernelSet blocked_attention = {forward<float>, forward<double>};
-const KernelSet blocked_attention_backward = {backward<float>, backward<double>};
+const KernelSet blocked_attention = {forward_kernel<float>, forward_kernel<double>};
+const KernelSet blocked_attention_backward = {backward_kernel<float>, backward_kernel<double>};
 const KernelSet blocked_attention_mask = {whole_mask<float>, whole_mask<double>};
 
 }  // namespace regard::kernels

@@ -45,25 +45,27 @@ void require_one_rank(const char* op, const Tensor& query, const Tensor& key, co
 }
 
 // [batch, heads, tokens, width], with 1 for what is missing.
-Tensor to_rank_4(const Tensor& x) {
-  return x.rank() == 4 ? x : x.rank() == 3 ? expand_dims(x, {1}) : expand_dims(x, {0, 1});
+Shape to_rank_4(const Shape& x) {
+  return x.rank() == 4 ? x : x.rank() == 3 ? Shape{x[0], 1, x[1], x[2]} : Shape{1, 1, x[0], x[1]};
 }
 
 Extents check(const char* op, const Tensor& query, const Tensor& key, const Tensor& value) {
+  require_one_rank(op, query, key, value);
+  const Shape q = to_rank_4(query.shape()), k = to_rank_4(key.shape()), v = to_rank_4(value.shape());
   const auto complain = [&](const std::string& why) { do_not_fit(op, query, key, value, why); };
-  Size batch = query.size(0);
-  for (const Tensor* x : {&key, &value}) {
-    if (batch == 1) batch = x->size(0);
-    if (x->size(0) != 1 && x->size(0) != batch) complain(differ("batches", batch, x->size(0)));
+  Size batch = q[0];
+  for (const Shape* x : {&k, &v}) {
+    if (batch == 1) batch = (*x)[0];
+    if ((*x)[0] != 1 && (*x)[0] != batch) complain(differ("batches", batch, (*x)[0]));
   }
-  const Size heads = query.size(1), kv_heads = key.size(1);
-  if (value.size(1) != kv_heads) complain(differ("heads of key and value,", kv_heads, value.size(1)));
+  const Size heads = q[1], kv_heads = k[1];
+  if (v[1] != kv_heads) complain(differ("heads of key and value,", kv_heads, v[1]));
   if (kv_heads == 0 ? heads != 0 : heads % kv_heads != 0)
     complain("the " + std::to_string(heads) + " query heads cannot share " + std::to_string(kv_heads) +
              " key heads evenly");
-  if (key.size(2) != value.size(2)) complain(differ("lengths of key and value,", key.size(2), value.size(2)));
-  if (key.size(3) != query.size(3)) complain(differ("widths of query and key,", query.size(3), key.size(3)));
-  return {batch, heads, kv_heads, query.size(2), key.size(2), key.size(3)};
+  if (k[2] != v[2]) complain(differ("lengths of key and value,", k[2], v[2]));
+  if (k[3] != q[3]) complain(differ("widths of query and key,", q[3], k[3]));
+  return {batch, heads, kv_heads, q[2], k[2], k[3]};
 }
 
 void check(const AttentionOptions& options) {
@@ -120,9 +122,10 @@ Tensor pass_through(const AttentionOptions& options, const Tensor& weights, cons
   return reshape(passed, weights.shape());
 }
 
-// Where blocks are the faster way, as well as the smaller one. By shapes alone, so that the way does not depend on
-// numbers; and not while a tape is there to show every step.
-constexpr Size blocked_queries = 64, blocked_keys = 1024;
+// Blocks are the faster way, as well as the smaller one, but for a single query with more keys than this: it would turn
+// all keys for one product. By shapes alone, so that the way does not depend on numbers; and not while a tape is there to
+// show every step.
+constexpr Size keys_of_a_single_query = 16;
 
 bool goes_by_blocks(const AttentionOptions& options, const AttentionTrace* trace, const Extents& n) {
   const char* const in_the_way = options.normaliser != Normaliser::softmax ? "another normaliser than softmax"
@@ -135,7 +138,7 @@ bool goes_by_blocks(const AttentionOptions& options, const AttentionTrace* trace
     throw ValueError(std::string("attention: AttentionPath::blocked cannot do ") + in_the_way +
                      ", which needs all weights at once; AttentionPath::automatic takes the way that can");
   if (options.path != AttentionPath::automatic) return options.path == AttentionPath::blocked;
-  return !in_the_way && !detail::Observers::want_steps() && n.queries >= blocked_queries && n.keys >= blocked_keys;
+  return !in_the_way && !detail::Observers::want_steps() && (n.queries > 1 || n.keys <= keys_of_a_single_query);
 }
 
 Tensor to_rank(int rank, const Tensor& output, const Extents& n) {
@@ -147,29 +150,33 @@ Tensor to_rank(int rank, const Tensor& output, const Extents& n) {
 
 }  // namespace
 
+Tensor detail::to_rank_4(const Tensor& x) {
+  return x.rank() == 4 ? x : x.rank() == 3 ? expand_dims(x, {1}) : expand_dims(x, {0, 1});
+}
+
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const Mask& mask,
                  const AttentionOptions& options, AttentionTrace* trace) {
   detail::common_float_dtype("attention", query, key);
   const DType dtype = detail::common_float_dtype("attention", query, value);
-  require_one_rank("attention", query, key, value);
   check(options);
-  const Tensor q = to_rank_4(query), k = to_rank_4(key), v = to_rank_4(value);
-  const Extents n = check("attention", q, k, v);
+  const Extents n = check("attention", query, key, value);
   // Without any width all scores are 0, whatever the scale.
   const double scale =
       options.scale.value_or(n.key_width == 0 ? 1 : 1 / std::sqrt(static_cast<double>(n.key_width)));
   if (goes_by_blocks(options, trace, n)) {
-    const detail::MaskPieces pieces = detail::MaskParts::take(mask, n.batch, n.heads, n.queries, n.keys);
+    detail::MaskPieces pieces = detail::MaskParts::take(mask, n.batch, n.heads, n.queries, n.keys);
     for (const Tensor& bias : pieces.biases) check_bias(bias, dtype);
-    const detail::BlockedOutput blocked = detail::blocked_attention(q, k, v, n.batch, pieces, scale);
-    if (options.empty_rows == EmptyRows::error) {
-      const Tensor nothing = scalar(-std::numeric_limits<double>::infinity(), dtype);
-      const Tensor sees = expand_dims(not_equal(blocked.log_sum_exp, nothing), {3});
+    const bool may_be_empty = options.empty_rows == EmptyRows::error && !pieces.leave_a_key(n.queries, n.keys);
+    const detail::BlockedOutput blocked = detail::blocked_attention(
+        query, key, value, {n.batch, n.heads, n.queries, 2}, std::move(pieces), scale);
+    if (may_be_empty) {
+      const Tensor sees = detail::sees_a_key(blocked);
       detail::host_step([mask, sees, n] { require_visible_keys(mask, sees, n); });
     }
-    return to_rank(query.rank(), blocked.y, n);
+    return blocked.y;
   }
 
+  const Tensor q = detail::to_rank_4(query), k = detail::to_rank_4(key), v = detail::to_rank_4(value);
   const ResolvedMask visible = mask.resolve(n.batch, n.heads, n.queries, n.keys);
   check_bias(visible.bias, dtype);
   if (options.empty_rows == EmptyRows::error)
@@ -239,9 +246,8 @@ Tensor linear_attention(const Tensor& query, const Tensor& key, const Tensor& va
                         const LinearAttentionOptions& options) {
   detail::common_float_dtype("linear_attention", query, key);
   const DType dtype = detail::common_float_dtype("linear_attention", query, value);
-  require_one_rank("linear_attention", query, key, value);
-  const Tensor q = to_rank_4(query), k = to_rank_4(key), v = to_rank_4(value);
-  const Extents n = check("linear_attention", q, k, v);
+  const Extents n = check("linear_attention", query, key, value);
+  const Tensor q = detail::to_rank_4(query), k = detail::to_rank_4(key), v = detail::to_rank_4(value);
   if (options.causal && n.queries != n.keys)
     do_not_fit("linear_attention", query, key, value,
                differ("causal numbers of queries and keys,", n.queries, n.keys));

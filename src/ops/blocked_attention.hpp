@@ -8,14 +8,20 @@
 namespace regard::detail {
 
 struct BlockedOutput {
-  Tensor y;            ///< [batch, heads, queries, value_width]
-  Tensor log_sum_exp;  ///< [batch, heads, queries], a constant; -inf for a query that sees nothing
+  Tensor y;        ///< as query, but for the batch and the width of value
+  Tensor softmax;  ///< [batch, heads, queries, 2] shift and share of each row's weights, constants
 };
 
-/// softmax(scale·query·keyᵀ + what the mask adds)·value, of tensors of rank 4 whose shapes were checked. The
+/// softmax(scale·query·keyᵀ + what the mask adds)·value, of tensors of one rank, 2 to 4, whose shapes were checked. The
 /// gradients come from blocks, too, unless they are to have gradients themselves (create_graph): those go
 /// through the matrix of weights, step by step.
-BlockedOutput blocked_attention(const Tensor& query, const Tensor& key, const Tensor& value, Size batch,
-                                MaskPieces mask, double scale);
+BlockedOutput blocked_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                const Shape& softmax_shape, MaskPieces mask, double scale);
+
+/// boolean [batch, heads, queries, 1]: does the query see a key?
+Tensor sees_a_key(const BlockedOutput& output);
+
+/// [batch, heads, tokens, width], with 1 for what is missing: a view.
+Tensor to_rank_4(const Tensor& x);
 
 }  // namespace regard::detail

@@ -292,6 +292,11 @@ void detail::MaskPieces::add_up_biases() {
     for (const Tensor& bias : biases) add_bias(tables, bias);
 }
 
+bool detail::MaskPieces::leave_a_key(Size queries, Size keys) const {
+  const bool by_numbers = !biases.empty() || tables.keep.defined() || lengths.defined() || query_ids.defined();
+  return keys > 0 && !by_numbers && low <= high && high >= 0 && queries - 1 + low <= keys - 1;
+}
+
 ResolvedMask Mask::resolve(Size batch, Size heads, Size queries, Size keys) const {
   if (is_none()) return {};
   const Scores scores{batch, heads, queries, keys};

@@ -22,6 +22,8 @@ struct MaskPieces {
 
   /// The biases in tables.bias; with several, what they hide joins tables.keep.
   void add_up_biases();
+  /// Does each query see a key, as can be told without looking at numbers?
+  bool leave_a_key(Size queries, Size keys) const;
 };
 
 struct MaskParts {

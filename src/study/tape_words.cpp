@@ -60,6 +60,11 @@ constexpr Row rows[] = {
       "Mỗi điểm số bị đẩy theo mức gradient của nó vượt trung bình của hàng, nhân với trọng số của nó: mỗi hàng kết quả có tổng "
       "bằng 0."}},
     {"log_softmax", "log softmax {a}", {"{dy} - exp({y})∘Σ {dy}", "", ""}, {"", "", "", ""}},
+    {"blocked_attention", "softmax({@}·{a}·{b}ᵀ)·{c}", {"{@}·dS·{b}", "{@}·dSᵀ·{a}", "Pᵀ·{dy}"},
+     {"Attention in one go: the weights P of each query over the keys that it may see mix the values, and are forgotten.",
+      "P is made again: dP = dy·valueᵀ, dS = P∘(dP - Σ P∘dP), as if each step stood on the tape.",
+      "Attention làm một lượt: trọng số P của mỗi query trên các key nó được thấy trộn các value, rồi bị bỏ đi.",
+      "P được tính lại: dP = dy·valueᵀ, dS = P∘(dP - Σ P∘dP), như khi từng bước nằm trên băng."}},
     {"masked_scores", "{@}·{a}·{b}ᵀ where kept", {"{@}·{dy}·{b}", "{@}·{dy}ᵀ·{a}", ""},
      {"Each query meets each key that it may see.", "Each side gets the gradient times the other side, over the pairs that are kept.",
       "Mỗi query gặp từng key mà nó được thấy.", "Mỗi bên nhận gradient nhân với bên kia, trên các cặp được giữ."}},
@@ -86,9 +91,9 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// The number in "value=0.5" or "alpha=0.5"; nothing where there is none.
+// The number in "value=0.5", "alpha=0.5" or "scale=0.5"; nothing where there is none.
 std::string number_in(const std::string& attributes) {
-  for (const std::string_view key : {"value=", "alpha="})
+  for (const std::string_view key : {"value=", "alpha=", "scale="})
     if (const std::size_t at = attributes.find(key); at != std::string::npos)
       return attributes.substr(at + key.size(), attributes.find(',', at) - at - key.size());
   return "";
@@ -142,7 +147,7 @@ std::string forward_formula(const std::string& op, const std::string& attributes
   }
   if (op == "softmax" && !input(1).empty()) return "softmax " + input(0) + " over " + input(1);
   if (const Row* row = row_of(op))
-    return filled_in(row->forward, {{"@", number_in(attributes)}, {"a", input(0)}, {"b", input(1)}});
+    return filled_in(row->forward, {{"@", number_in(attributes)}, {"a", input(0)}, {"b", input(1)}, {"c", input(2)}});
   std::string text = op + "(";
   bool first = true;
   for (const std::string& name : inputs) {

@@ -269,8 +269,14 @@ TEST(AttentionWeights, PassThroughWhatTheCallerGives) {
   AttentionTrace trace;
   Tensor seen;
   const Tensors watched = run(through([&seen](const Tensor&w) { return seen = w; }), &trace),
-                plain = run({}, nullptr);
-  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_SAME_BITS(watched[i], plain[i]);
+                unwatched = run({}, nullptr);
+  AttentionOptions by_matrix;
+  by_matrix.path = AttentionPath::dense;
+  const Tensors plain = run(by_matrix, nullptr);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_SAME_BITS(watched[i], plain[i]);
+    EXPECT_TENSOR_NEAR(watched[i], unwatched[i], 1e-12, 1e-12);
+  }
   EXPECT_EQ(seen.shape(), (Shape{2, 4, 3, 5}));
   EXPECT_SAME_BITS(seen, trace.weights);
 }

@@ -66,10 +66,11 @@ TEST(BlockedAttention, EqualsTheDenseWayForEveryMask) {
   }
 }
 
-// Queries go by 128, keys by 256.
+// Queries go by 64, keys by 256.
 TEST(BlockedAttention, EqualsTheDenseWayAtSizesAroundTheBlocks) {
   const std::vector<std::pair<Size, Size>> sizes = {
-      {1, 1}, {1, 300}, {127, 255}, {128, 256}, {129, 257}, {300, 600}, {257, 129}, {600, 1}, {0, 5}, {5, 0}};
+      {1, 1},     {1, 300},   {63, 255}, {64, 256}, {65, 257}, {129, 513},
+      {300, 600}, {257, 129}, {600, 1},  {0, 5},    {5, 0}};
   for (const auto& [queries, keys] : sizes) {
     for (const Mask& mask : {Mask(), Mask::causal(Align::top_left), Mask::causal(Align::bottom_right),
                              Mask::window(20, Align::top_left),
@@ -261,7 +262,7 @@ TEST(BlockedAttention, GivesZerosToAQueryThatSeesNothing) {
 
 // ---- which way, memory, bits ----------------------------------------------------------------------------
 
-TEST(BlockedAttention, IsTakenForLongSequencesAlone) {
+TEST(BlockedAttention, IsTakenWhereNothingNeedsTheWeights) {
   Rng rng(61);
   const auto takes_blocks = [&](Size queries, Size keys) {
     const Inputs x({1, 1, 1, queries, keys, 4, 4}, rng);
@@ -272,8 +273,8 @@ TEST(BlockedAttention, IsTakenForLongSequencesAlone) {
     return bool(same_bits("", "", automatic[1], blocked[1]));
   };
   EXPECT_TRUE(takes_blocks(64, 1024));
-  EXPECT_FALSE(takes_blocks(64, 1023));
-  EXPECT_FALSE(takes_blocks(63, 1024));
+  EXPECT_TRUE(takes_blocks(2, 300));
+  EXPECT_FALSE(takes_blocks(1, 1024));
 
   const Inputs x({1, 1, 1, 64, 1024, 4, 4}, rng);
   AttentionOptions capped;

@@ -163,14 +163,18 @@ Tensor with_value_at(const Tensor& x, Size place, double value) {
   return from_values(values, x.shape(), x.dtype());
 }
 
-// Poisons, one after another, everything that the mask hides from everybody, and expects the same bits.
+// Poisons, one after another, everything that the mask hides from everybody, and expects the same bits, with a trace
+// (which goes by the matrix of weights) and without (which goes by blocks).
 void expect_no_leak(const Sizes4& n, const Mask& mask, DType dtype) {
   Rng rng(48);
   const Inputs x(n, rng, dtype);
   const Tensor bias = random_tensor(n.scores(), rng, Domain::normal, dtype);
   const Tensors clean = {x.query, x.key, x.value, bias};
-  const Tensors expected = everything(clean, mask, nullptr);
-  for (const Tensor& t : expected) ASSERT_TRUE(all(isfinite(t)));
+  AttentionTrace trace;
+  const Tensors traced = everything(clean, mask, &trace), untraced = everything(clean, mask, nullptr);
+  for (const Tensor& t : traced) ASSERT_TRUE(all(isfinite(t)));
+  const double near = dtype == float64 ? 1e-12 : 1e-5;
+  for (std::size_t i = 0; i < traced.size(); ++i) ASSERT_TENSOR_NEAR(untraced[i], traced[i], near, near);
   const ResolvedMask resolved = mask.resolve(n.batch, n.heads, n.queries, n.keys);
   const Tensor keep = broadcast_to(resolved.keep, n.scores());
   const Size share = n.heads / n.kv_heads;
@@ -180,9 +184,8 @@ void expect_no_leak(const Sizes4& n, const Mask& mask, DType dtype) {
     for (const double value : {nan, infinity, -infinity}) {
       Tensors bad = clean;
       bad[input] = with_value_at(clean[input], place, value);
-      AttentionTrace trace;
       for (AttentionTrace* asked : {static_cast<AttentionTrace*>(nullptr), &trace}) {
-        const Tensors got = everything(bad, mask, asked);
+        const Tensors got = everything(bad, mask, asked), &expected = asked ? traced : untraced;
         for (std::size_t i = 0; i < got.size(); ++i)
           ASSERT_SAME_BITS(got[i], expected[i])
               << value << " in element " << place << " of " << input_names[input];

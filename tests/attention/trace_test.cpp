@@ -204,19 +204,24 @@ TEST(AttentionTrace, ChangesNoBitOfOutputOrGradients) {
 }
 
 TEST(AttentionTrace, ChangesNoBitOfSecondDerivatives) {
-  const auto second = [](AttentionTrace* trace) {
+  const auto second = [](AttentionTrace* trace, const AttentionOptions& by) {
     Rng rng(68);
     const Inputs x({1, 2, 1, 3, 3, 2, 2}, rng);
     const Tensor q = variable(x.query), k = variable(x.key);
     GradOptions options;
     options.create_graph = true;
-    const Tensor output = attention(q, k, x.value, Mask::causal(), {}, trace);
+    const Tensor output = attention(q, k, x.value, Mask::causal(), by, trace);
     const Tensor dq = grad(sum(square(output)), q, options);
     return grad({sum(square(dq))}, {q, k});
   };
   AttentionTrace trace;
-  const Tensors asked = second(&trace), unasked = second(nullptr);
-  for (std::size_t i = 0; i < 2; ++i) EXPECT_SAME_BITS(asked[i], unasked[i]);
+  AttentionOptions by_matrix;
+  by_matrix.path = AttentionPath::dense;
+  const Tensors asked = second(&trace, {}), unasked = second(nullptr, by_matrix), by_blocks = second(nullptr, {});
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_SAME_BITS(asked[i], unasked[i]);
+    EXPECT_TENSOR_NEAR(asked[i], by_blocks[i], 1e-12, 1e-12);
+  }
 }
 
 TEST(AttentionTrace, WorksWithoutRecording) {

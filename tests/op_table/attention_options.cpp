@@ -206,7 +206,7 @@ void add_linear_rows(Rows& rows) {
   // clang-format off
   attending(rows, "linear_attention", [](Inputs x) { return linear_attention(x[0], x[1], x[2]); },
             [](PlainInputs x) { return linear_attention_twin(x[0], x[1], x[2]); }, moderate(of_any_shape()),
-            {misuse<ShapeError>([] { return linear_attention(ones({2, 3}), ones({2, 4}), ones({2, 3})); }, "linear_attention: query [1, 1, 2, 3], key [1, 1, 2, 4]"),
+            {misuse<ShapeError>([] { return linear_attention(ones({2, 3}), ones({2, 4}), ones({2, 3})); }, "linear_attention: query [2, 3], key [2, 4]"),
              misuse<ShapeError>([] { return linear_attention(ones({2, 3}), ones({1, 2, 3}), ones({2, 3})); }, "all must be [batch, heads, tokens, width]"),
              misuse<DTypeError>([] { return linear_attention(ones({2, 3}), ones({2, 3}, float32), ones({2, 3})); }, "linear_attention: dtypes float64 [2, 3] and float32 [2, 3]")});
   attending(rows, "linear_attention causal", causal,

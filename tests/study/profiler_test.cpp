@@ -59,11 +59,13 @@ TEST(Profiler, CountsTheWorkOfProductsWhicheverIsTransposed) {
   EXPECT_EQ(cost_of(ledger, "matmul", Phase::backward).flops, 2 * once) << "da = dy·bᵀ, db = aᵀ·dy";
   EXPECT_EQ(cost_of(ledger, "matmul", Phase::backward).calls, 2);
 
-  // Attention whose keys are padded: scores and mix, and two products each in the backward.
+  // Dense attention whose keys are padded: scores and mix, and two products each in the backward.
   const Tensor q = variable(normal({2, 7, 4}, rng)), k = variable(normal({2, 6, 4}, rng)),
                v = variable(normal({2, 6, 5}, rng));
   const Tensor keep = less(arange(6), reshape(tensor({4, 6}, int64), {2, 1, 1}));
-  const CostLedger masked = ledger_of([&] { backward(sum(attention(q, k, v, Mask::keep(keep)))); });
+  AttentionOptions dense;
+  dense.path = AttentionPath::dense;
+  const CostLedger masked = ledger_of([&] { backward(sum(attention(q, k, v, Mask::keep(keep), dense))); });
   double products = 0;
   for (const Cost& cost : masked.costs) products += cost.flops;
   EXPECT_EQ(products, 3 * 2. * 2 * 7 * 6 * (4 + 5));

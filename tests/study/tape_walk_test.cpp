@@ -156,14 +156,16 @@ TEST(TapeWalk, LooksAtATapeThatStillRuns) {
 }
 
 // The whole engine: heads, mask, grouping. Every reshaping goes by the name of what it reshapes.
-TEST(TapeWalk, ReadsAnAttentionCall) {
+void expect_attention_is_read(AttentionPath path, const char* sentence) {
   for (const DType dtype : {float32, float64}) {
     Rng rng(2);
     const Tensor q = variable(normal({3, 4}, rng, 0, 1, dtype)),
                  k = variable(normal({3, 4}, rng, 0, 1, dtype));
     const Tensor v = normal({3, 2}, rng, 0, 1, dtype), u = normal({3, 2}, rng, 0, 1, dtype);
     TapeRecorder tape(TapeKeep::values);
-    const Tensor y = attention(q, k, v, Mask::causal());
+    AttentionOptions options;
+    options.path = path;
+    const Tensor y = attention(q, k, v, Mask::causal(), options);
     const Tensors gradients = grad({sum(y * u)}, {q, k});
     tape.stop();
     TapeWalk walk(tape);
@@ -174,14 +176,20 @@ TEST(TapeWalk, ReadsAnAttentionCall) {
     walk.goto_step(walk.size());
     EXPECT_TRUE(all(equal(walk.find("dq"), gradients[0])));
     EXPECT_TRUE(all(equal(walk.find("dk"), gradients[1])));
-    bool scores = false;
+    bool found = false;
     for (std::size_t place = 1; place <= walk.size(); ++place) {
       const WalkStep step = walk.at(place);
       EXPECT_EQ(step.sentence.find("reshape"), std::string::npos) << step.sentence;
-      scores = scores || step.sentence.find("= 0.5·q·kᵀ where kept") != std::string::npos;
+      found = found || step.sentence.find(sentence) != std::string::npos;
     }
-    EXPECT_TRUE(scores);
+    EXPECT_TRUE(found);
   }
+}
+
+TEST(TapeWalk, ReadsAnAttentionCall) {
+  expect_attention_is_read(AttentionPath::dense, "= 0.5·q·kᵀ where kept");
+  expect_attention_is_read(AttentionPath::blocked, "= softmax(0.5·q·kᵀ)·v");
+  expect_attention_is_read(AttentionPath::blocked, "0.5·dSᵀ·q");
 }
 
 TEST(TapeWalk, SecondOrderHooksAndTheOptimiser) {

@@ -292,6 +292,7 @@ struct Wide {
   static constexpr Size width = REGARD_VARIANT::width<T>;
 
   REGARD_INLINE static Vector all(T x) { return Vector(x); }
+  REGARD_INLINE static Vector add(const Vector& a, const Vector& b) { return a + b; }
   REGARD_INLINE static Vector multiply(const Vector& a, const Vector& b) { return a * b; }
   REGARD_INLINE static Vector multiply_add(const Vector& a, const Vector& b, const Vector& c) {
     return REGARD_VARIANT::multiply_add<T>(a, b, c);
@@ -319,6 +320,7 @@ struct Half<float> {
   static constexpr Size width = 8;
 
   REGARD_INLINE static Vector all(float x) { return _mm256_set1_ps(x); }
+  REGARD_INLINE static Vector add(Vector a, Vector b) { return _mm256_add_ps(a, b); }
   REGARD_INLINE static Vector multiply(Vector a, Vector b) { return _mm256_mul_ps(a, b); }
   REGARD_INLINE static Vector multiply_add(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
   REGARD_INLINE static Vector load(const float* from, All) { return _mm256_loadu_ps(from); }
@@ -337,6 +339,7 @@ struct Half<double> {
   static constexpr Size width = 4;
 
   REGARD_INLINE static Vector all(double x) { return _mm256_set1_pd(x); }
+  REGARD_INLINE static Vector add(Vector a, Vector b) { return _mm256_add_pd(a, b); }
   REGARD_INLINE static Vector multiply(Vector a, Vector b) { return _mm256_mul_pd(a, b); }
   REGARD_INLINE static Vector multiply_add(Vector a, Vector b, Vector c) { return _mm256_fmadd_pd(a, b, c); }
   REGARD_INLINE static Vector load(const double* from, All) { return _mm256_loadu_pd(from); }

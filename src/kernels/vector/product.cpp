@@ -1,15 +1,7 @@
-// Small products of matrices: tiles of C stay in registers while k runs. Every element is one sum in the
-// order of k, whatever the tile, so it depends on its own row and column alone.
-#include "kernels/vector/batch.hpp"
+// Small products of matrices, tile by tile.
+#include "kernels/vector/tile.hpp"
 #include "kernels/vector/transpose.hpp"
 #include "kernels/vector/variant.hpp"
-
-// Before anything else is done with it: only then are the vectors of an array kept in registers.
-#if defined(__GNUC__) && !defined(__clang__)
-#define UNROLLED _Pragma("GCC unroll 12")
-#else
-#define UNROLLED
-#endif
 
 namespace regard::kernels::REGARD_VARIANT {
 namespace {
@@ -24,41 +16,20 @@ struct Matrices {
 
 /// rows x (vectors·width) elements of C from (i, j) on; `count` lanes of the last vector exist.
 template <class V, int rows, int vectors, class T, class Count>
-REGARD_INLINE void tile(const SmallProduct<T>& at, const Matrices<T>& of, Size i, Size j, Count count) {
-  using Vector = typename V::Vector;
-  const Size k = at.k, a_row = at.a_row, a_column = at.a_column, b_row = of.b_row, n = at.n;
-  const T *a = of.a + i * a_row, *b = of.b + j;
-  T* c = of.c + i * n + j;
-  Vector sums[rows][vectors];
-  UNROLLED for (int row = 0; row < rows; ++row) {
-    UNROLLED for (int v = 0; v < vectors; ++v) sums[row][v] = V::all(T{0});
-  }
-  for (Size p = 0; p < k; ++p, a += a_column, b += b_row) {
-    Vector right[vectors];
-    UNROLLED for (int v = 0; v + 1 < vectors; ++v) right[v] = V::load(b + v * V::width, All{});
-    right[vectors - 1] = V::load(b + (vectors - 1) * V::width, count);
-    UNROLLED for (int row = 0; row < rows; ++row) {
-      const Vector left = V::all(a[row * a_row]);
-      UNROLLED for (int v = 0; v < vectors; ++v) sums[row][v] = V::multiply_add(left, right[v], sums[row][v]);
-    }
-  }
-  if (at.alpha != T{1}) {
-    const Vector alpha = V::all(at.alpha);
-    UNROLLED for (int row = 0; row < rows; ++row) {
-      UNROLLED for (int v = 0; v < vectors; ++v) sums[row][v] = V::multiply(alpha, sums[row][v]);
-    }
-  }
-  UNROLLED for (int row = 0; row < rows; ++row, c += n) {
-    UNROLLED for (int v = 0; v + 1 < vectors; ++v) V::store(c + v * V::width, All{}, sums[row][v]);
-    V::store(c + (vectors - 1) * V::width, count, sums[row][vectors - 1]);
-  }
+REGARD_INLINE void put_tile(const SmallProduct<T>& at, const Matrices<T>& of, Size i, Size j, Count count) {
+  T* const c = of.c + i * at.n + j;
+  const Size n = at.n;
+  tile<V, rows, vectors>(
+      TileOperands<T>{at.k, at.alpha, of.a + i * at.a_row, at.a_row, at.a_column, of.b + j, of.b_row}, count,
+      [=](Size row, Size offset, auto lanes, const typename V::Vector& sum)
+          __attribute__((always_inline)) { V::store(c + row * n + offset, lanes, sum); });
 }
 
 /// The last rows, `rows` at most.
 template <class V, int rows, int vectors, class T, class Count>
 REGARD_INLINE void last_tile(const SmallProduct<T>& at, const Matrices<T>& of, Size i, Size j, Count count) {
   if constexpr (rows > 0) {
-    if (at.m - i == rows) return tile<V, rows, vectors>(at, of, i, j, count);
+    if (at.m - i == rows) return put_tile<V, rows, vectors>(at, of, i, j, count);
     last_tile<V, rows - 1, vectors>(at, of, i, j, count);
   }
 }
@@ -71,8 +42,9 @@ __attribute__((noinline)) void strip(const SmallProduct<T>& at, const Matrices<T
   constexpr int rows = widest ? 8 : vectors == 1 ? 12 : 6, few = rows == 12 ? 8 : rows;
   Size i = 0;
   // So many only where enough are left for the next tile, or none.
-  for (; at.m - i == rows || at.m - i >= rows + few; i += rows) tile<V, rows, vectors>(at, of, i, j, count);
-  for (; i + few <= at.m; i += few) tile<V, few, vectors>(at, of, i, j, count);
+  for (; at.m - i == rows || at.m - i >= rows + few; i += rows)
+    put_tile<V, rows, vectors>(at, of, i, j, count);
+  for (; i + few <= at.m; i += few) put_tile<V, few, vectors>(at, of, i, j, count);
   last_tile<V, few - 1, vectors>(at, of, i, j, count);
 }
 
@@ -112,7 +84,7 @@ __attribute__((noinline)) void turned_products(const SmallProduct<T>& at) {
   T rows[small_product_room];
   for (Size i = 0; i < at.count; ++i) {
     Matrices<T> of = matrices(at, i);
-    transpose(at.n, at.k, of.b, at.b_column, at.b_row, rows);
+    transpose(at.n, at.k, of.b, at.b_column, at.b_row, rows, at.n);
     of.b = rows, of.b_row = at.n;
     multiply(at, of);
   }

@@ -1,4 +1,5 @@
 #include "kernels/vector/functions.hpp"
+#include "kernels/vector/kept.hpp"
 #include "kernels/vector/sums.hpp"
 #include "kernels/vector/variant.hpp"
 
@@ -6,27 +7,6 @@
 
 namespace regard::kernels::REGARD_VARIANT {
 namespace {
-
-template <class T>
-inline constexpr T hidden = -std::numeric_limits<T>::infinity();
-
-/// A row without a mask. Lanes that do not exist count as hidden.
-struct KeepAll {
-  template <class T, class Count>
-  REGARD_INLINE Batch<T> operator()(const Batch<T>& x, T otherwise, Size, Count count) const {
-    return known_lanes(x, count, Batch<T>(otherwise));
-  }
-};
-
-/// x where kept, `otherwise` elsewhere, whatever x holds there.
-struct Keep {
-  const bool* keep;
-
-  template <class T, class Count>
-  REGARD_INLINE Batch<T> operator()(const Batch<T>& x, T otherwise, Size i, Count count) const {
-    return xsimd::select(load_truths<T>(keep + i, count), x, Batch<T>(otherwise));
-  }
-};
 
 /// f(All) or f(n), for a row of one vector at most.
 template <class T, class F>

@@ -33,6 +33,54 @@ struct SmallProduct {
 /// The most elements that B may have where its columns do not lie side by side: it is turned on the stack.
 inline constexpr Size small_product_room = 2048;
 
+/// The pairs (i, j) of a row and a column with low <= j - i <= high.
+struct Band {
+  Size low, high;
+};
+/// A tile of a product has as many rows or fewer.
+inline constexpr Size most_tile_rows = 8;
+
+/// alpha·A·B, m x k times k x n, where C or A is a block of attention. Element (i, j) of A lies at i·row + j·column, the
+/// rows of B and C are dense.
+template <class T>
+struct BandProduct {
+  Size m, n, k;
+  T alpha;
+  const T* a;
+  Size a_row, a_column;
+  const T* b;
+  Size b_row;
+  T* c;
+  Size c_row;
+  Band band;
+};
+
+/// So many times exp(x) for x <= 0 is far above the denormal numbers, with which a processor is slow.
+inline constexpr double raised_by = 18446744073709551616.0;  // 2^64
+
+/// Scores of a block of queries and keys, row i from scores + i·step on; behind its columns each row has room for 16
+/// numbers or more, in which anything may be written. Row i sees the columns of the band, of these
+/// where keep (with the same steps) is true; keep may be null. `whole`: there are no other keys.
+template <class T>
+struct ScoreBlock {
+  Size rows, columns, step;
+  T* scores;
+  Band band;
+  const bool* keep;
+  bool whole;
+};
+/// What became of the rows of a block: outputs, their gradients, and (shift, share) of each row's weights
+/// raised_by·exp(s - shift)·share, for a shift that is the largest of its scores.
+template <class T>
+struct RowsOfOutput {
+  Size width;
+  const T* y;
+  Size y_row;
+  const T* dy;
+  Size dy_row;
+  const T* softmax;
+};
+
 /// For one float type. Where nothing else is said, an output may be an input itself, but not overlap one
 /// otherwise.
 template <class T>
@@ -67,12 +115,22 @@ struct Rows {
   using NormaliseBackward = void (*)(Size n, const T* dy, const T* y, const bool* keep, T* dx);
   NormaliseBackward softmax_backward, log_softmax_backward;
 
-  /// More scores of a row whose softmax has begun: s = exp(s - m) with m the largest so far, 0 where hidden. Takes
-  /// `largest` to m and `total` to the sum so far, and gives exp(the largest before - m), by which all that was made
-  /// with the largest before is to be multiplied. keep may be null.
-  T (*online_softmax)(Size n, T* s, const bool* keep, T& largest, double& total);
-  /// s = p = exp(s - shift), dp = p·(dp - delta); both 0 where hidden. keep may be null.
-  void (*attention_slopes)(Size n, T* s, T* dp, const bool* keep, T shift, T delta);
+  /// More scores of rows whose softmax has begun: s = exp(s - m) with m the largest so far, 0 where hidden. Takes
+  /// `largest` to m and `total` to raised_by times the sum so far, and gives exp(the largest before - m), by which all
+  /// that was made with the largest before is to be multiplied; is any of them not 1? A whole row is divided by its sum,
+  /// if that is not 0. Beside the band come 0s as far as band_mix may read.
+  bool (*online_softmax)(const ScoreBlock<T>& s, T* largest, double* total, T* corrections);
+  /// s = p, the weights, dp = p·(dp - Σ y·dy); both 0 where hidden, and beside the band likewise.
+  void (*attention_slopes)(const ScoreBlock<T>& s, const RowsOfOutput<T>& of, T* dp);
+  /// C = alpha·A·B in the band; elsewhere anything. The rows of C have room as those of a ScoreBlock.
+  void (*band_scores)(const BandProduct<T>& at);
+  /// C += alpha·A·B, where A counts in the band only; beside it A has 0s, which meet what is finite in B.
+  void (*band_mix)(const BandProduct<T>& at);
+  /// to[c·step + r] = from[r·row + c].
+  void (*turn)(Size rows, Size columns, const T* from, Size row, T* to, Size step);
+  /// Row i of y times factors[i·factor_step].
+  void (*scale_rows)(Size rows, Size columns, T* y, Size step, const T* factors, Size factor_step);
+  bool (*all_finite)(Size rows, Size columns, const T* x, Size step);
 
   /// See kernels/layer_norm.hpp. gamma and beta may be null. The output is no input.
   void (*layer_norm)(Size n, const T* x, const T* gamma, const T* beta, double epsilon, T* y);

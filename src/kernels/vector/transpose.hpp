@@ -58,20 +58,21 @@ REGARD_INLINE void transpose_four(const T* from, Size step, T* to, Size to_step)
 
 #endif
 
-/// The matrix n x k whose element (j, p) lies at from[j·row + p·column], as k dense rows of n numbers.
+/// The matrix n x k whose element (j, p) lies at from[j·row + p·column], as k rows of n numbers, to_step
+/// apart.
 template <class T>
-REGARD_INLINE void transpose(Size n, Size k, const T* from, Size row, Size column, T* to) {
+REGARD_INLINE void transpose(Size n, Size k, const T* from, Size row, Size column, T* to, Size to_step) {
   if (column != 1 || n < 4 || k < 4) {
     for (Size j = 0; j < n; ++j)
-      for (Size p = 0; p < k; ++p) to[p * n + j] = from[j * row + p * column];
+      for (Size p = 0; p < k; ++p) to[p * to_step + j] = from[j * row + p * column];
     return;
   }
   // The last four rows and columns are met again where there are not a multiple of four.
   for (Size j = 0; j < n; j += 4) {
     const Size first = j + 4 <= n ? j : n - 4;
     Size p = 0;
-    for (; p + 4 <= k; p += 4) transpose_four(from + first * row + p, row, to + p * n + first, n);
-    if (p < k) transpose_four(from + first * row + k - 4, row, to + (k - 4) * n + first, n);
+    for (; p + 4 <= k; p += 4) transpose_four(from + first * row + p, row, to + p * to_step + first, to_step);
+    if (p < k) transpose_four(from + first * row + k - 4, row, to + (k - 4) * to_step + first, to_step);
   }
 }
 

@@ -11,6 +11,7 @@ Table make_table() {
   set_layer_norm(table);
   set_optimise(table);
   set_product(table);
+  set_band_product(table);
   return table;
 }
 

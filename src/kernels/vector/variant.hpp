@@ -15,5 +15,6 @@ void set_attention(Table& table);
 void set_layer_norm(Table& table);
 void set_optimise(Table& table);
 void set_product(Table& table);
+void set_band_product(Table& table);
 
 }  // namespace regard::kernels::REGARD_VARIANT
