@@ -121,11 +121,18 @@ struct Problem {
   bool has_tables() const {
     return given(call, in_bias).data || given(call, in_keep).data || given(call, in_query_ids).data;
   }
-  /// f(b, kv) for all that can be done in any order.
-  template <class F>
-  void for_each_key_head(F f) const {
-    for (Size b = 0; b < batch; ++b)
-      for (Size kv = 0; kv < key.heads(); ++kv) f(b, kv);
+  /// f(b, kv, room) for every sequence and head of keys; in any order and several at a time if they are
+  /// independent. Each thread makes a room of its own.
+  template <class RoomOf, class F>
+  void for_each_key_head(bool independent, F f) const {
+    const Size all = batch * key.heads();
+    const auto some = [&](Size begin, Size end) {
+      if (begin == end) return;
+      const RoomOf room(*this);
+      for (Size i = begin; i < end; ++i) f(i / key.heads(), i % key.heads(), room);
+    };
+    if (!independent) return some(0, all);
+    parallel_ranges(all, group * queries * keys * (query.width() + value.width()), multiplied, some);
   }
 };
 
@@ -346,8 +353,9 @@ template <class T>
 void forward_kernel(const Call& c) {
   const Matrices<T> outputs(c.out(0)), softmax(c.out(1));
   const Problem<T> problem(c, softmax.batch());
-  const ForwardRoom<T> room(problem);
-  problem.for_each_key_head([&](Size b, Size kv) { forward(problem, b, kv, room, outputs, softmax); });
+  problem.template for_each_key_head<ForwardRoom<T>>(true, [&](Size b, Size kv, const ForwardRoom<T>& room) {
+    forward(problem, b, kv, room, outputs, softmax);
+  });
 }
 
 // ---- backward -------------------------------------------------------------------------------------------
@@ -433,9 +441,14 @@ void backward_kernel(const Call& c) {
                          Matrices<T>(c.out(2)),
                          dbias};
   const Problem<T> problem(c, slopes.softmax.batch());
-  for (const Matrices<T>* x : {&slopes.dquery, &slopes.dkey, &slopes.dvalue}) clear_shared(problem, *x);
-  const BackwardRoom<T> room(problem);
-  problem.for_each_key_head([&](Size b, Size kv) { backward(problem, b, kv, room, slopes); });
+  bool independent = !dbias;
+  for (const Matrices<T>* x : {&slopes.dquery, &slopes.dkey, &slopes.dvalue}) {
+    clear_shared(problem, *x);
+    independent &= x->batch() == problem.batch;
+  }
+  problem.template for_each_key_head<BackwardRoom<T>>(
+      independent,
+      [&](Size b, Size kv, const BackwardRoom<T>& room) { backward(problem, b, kv, room, slopes); });
 }
 
 template <class T>
