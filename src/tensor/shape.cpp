@@ -14,6 +14,13 @@ namespace {
                    std::to_string(count));
 }
 
+[[noreturn]] void do_not_broadcast(const Shape& a, const Shape& b, int from_the_right, const char* op) {
+  throw ShapeError(std::string(op) + ": shapes " + to_string(a) + " and " + to_string(b) +
+                   " do not broadcast: axis " + std::to_string(-from_the_right) + " is " +
+                   std::to_string(a[a.rank() - from_the_right]) + " and " +
+                   std::to_string(b[b.rank() - from_the_right]));
+}
+
 }  // namespace
 
 Sizes::Sizes(std::initializer_list<Size> values) {
@@ -62,17 +69,15 @@ Strides contiguous_strides(const Shape& shape) {
 }
 
 Shape broadcast_shapes(const Shape& a, const Shape& b, const char* op) {
-  if (a == b) return a;
-  const int rank = std::max(a.rank(), b.rank());
-  Shape out = Sizes::filled(rank, 1);
-  for (int i = 1; i <= rank; ++i) {
-    const Size in_a = i <= a.rank() ? a[a.rank() - i] : 1;
-    const Size in_b = i <= b.rank() ? b[b.rank() - i] : 1;
-    if (in_a != in_b && in_a != 1 && in_b != 1)
-      throw ShapeError(std::string(op) + ": shapes " + to_string(a) + " and " + to_string(b) +
-                       " do not broadcast: axis " + std::to_string(-i) + " is " + std::to_string(in_a) + " and " +
-                       std::to_string(in_b));
-    out[rank - i] = in_a == 1 ? in_b : in_a;
+  const bool b_is_longer = b.rank() > a.rank();
+  const Shape& shorter = b_is_longer ? a : b;
+  Shape out = b_is_longer ? b : a;
+  for (int i = 1; i <= shorter.rank(); ++i) {
+    const Size extent = shorter[shorter.rank() - i];
+    Size& wanted = out[out.rank() - i];
+    if (extent == wanted || extent == 1) continue;
+    if (wanted != 1) do_not_broadcast(a, b, i, op);
+    wanted = extent;
   }
   return out;
 }
