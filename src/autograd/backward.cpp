@@ -97,6 +97,8 @@ class Walk {
   void expand(const Entry& entry);
 
  private:
+  Entry& waiting(const Node& node);
+  bool may_add(const Tensor& x);
   int take_newest();
   void expand_one_by_one(const Node& node, const Entry& entry);
   void expand_at_once(const Node& node, const Entry& entry);
@@ -120,12 +122,15 @@ class Walk {
   Waiting latest_{0, -1};  // one that is not in the heap: along a chain of nodes the heap is left alone
 };
 
+bool may_overwrite(const Tensor& total) {
+  return !context().recording && !total.requires_grad() && is_sole_owner(total) && total.is_contiguous();
+}
+
 // Adds `term` to `total`, in place where nobody else can see it.
 void accumulate(Tensor& total, const Tensor& term) {
   if (!total.defined()) {
     total = term;
-  } else if (!context().recording && !total.requires_grad() && is_sole_owner(total) && total.is_contiguous() &&
-             total.shape() == term.shape()) {
+  } else if (may_overwrite(total) && total.shape() == term.shape()) {
     // To an observer the sum so far is another tensor than the new one.
     const bool watched = context().observer;
     const Tensor so_far = watched ? view(total, array(total).data, total.shape(), total.strides()) : total;
@@ -136,15 +141,27 @@ void accumulate(Tensor& total, const Tensor& term) {
   }
 }
 
+// What waits for a node that is pending.
+Entry& Walk::waiting(const Node& node) {
+  const auto place = static_cast<std::size_t>(node.pending);
+  if (place >= entries_.size() || !entries_[place].y.defined() || node_of(entries_[place].y) != &node)
+    fail(what_, describe(node) + " is being walked already; a hook must not start a backward through the same graph");
+  return entries_[place];
+}
+
+// Is there a gradient of x to add to, and nobody (but a capture) who would want to see the term by itself?
+bool Walk::may_add(const Tensor& x) {
+  const Node& node = *node_of(x);
+  return node.pending >= 0 && (!context().observer || context().capture) && may_overwrite(waiting(node).dy);
+}
+
 const Tensor& Walk::add(const Tensor& y, Tensor dy) {
   Node& node = *node_of(y);
   check_thread(node, what_);
   if (node.pending >= 0) {
-    const auto place = static_cast<std::size_t>(node.pending);
-    if (place >= entries_.size() || !entries_[place].y.defined() || node_of(entries_[place].y) != &node)
-      fail(what_, describe(node) + " is being walked already; a hook must not start a backward through the same graph");
-    accumulate(entries_[place].dy, dy);
-    return entries_[place].dy;
+    Tensor& total = waiting(node).dy;
+    accumulate(total, dy);
+    return total;
   }
   int place;
   if (vacant_.empty()) {
@@ -249,6 +266,7 @@ void Walk::expand_one_by_one(const Node& node, const Entry& entry) {
   const int count = std::min(node.input_count, Op::max_rules);
   for (int i = 0; i < count; ++i) {
     if (!node.op->rules[i] || !is_wanted(inputs[i])) continue;
+    if (node.op->adding[i] && may_add(inputs[i]) && node.op->adding[i](at, waiting(*node_of(inputs[i])).dy)) continue;
     Tensor dx = node.op->rules[i](at);
     if (dx.defined()) arrive(node, i, std::move(dx));
   }

@@ -59,6 +59,9 @@ struct Vjp {
 
 /// dL/dx of one input, in its shape (or in the output's shape, if the op broadcasts).
 using Rule = Tensor (*)(const Vjp& at);
+/// The same, added in place to what `dx` holds, with the bits of the rule and an addition; false, and nothing done, where
+/// that cannot be had. Only while the walk records nothing.
+using AddingRule = bool (*)(const Vjp& at, const Tensor& dx);
 /// All inputs at once: fills dx[i] where needed[i]. An undefined dx[i] means no gradient.
 using NodeRule = void (*)(const Vjp& at, const bool* needed, Tensor* dx);
 
@@ -74,6 +77,7 @@ struct Op {
   NodeRule node_rule = nullptr;    ///< instead of rules, where one kernel yields several gradients
   bool broadcasts = false;         ///< kernels see every input stretched to the output's shape
   DispatchOn dispatch_on = DispatchOn::output;
+  AddingRule adding[max_rules] = {};  ///< beside rules, where one kernel can do both
 
   bool has_rule(int i) const { return node_rule || (i < max_rules && rules[i]); }
 };

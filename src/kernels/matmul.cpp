@@ -130,7 +130,7 @@ void run_blas(const SmallProduct<T>& at, const Parts& parts, Size i) {
   const Size columns = parts.count == 1 || !parts.of_columns ? at.n : std::min(parts.size, at.n - column);
   gemm(a.transpose, b.transpose, static_cast<int>(rows), static_cast<int>(columns), static_cast<int>(at.k),
        at.alpha, at.a + row * at.a_row, a.leading, at.b + column * at.b_column, b.leading,
-       at.c + row * at.n + column, static_cast<int>(at.n));
+       at.c + row * at.n + column, static_cast<int>(at.n), at.adds ? T{1} : T{0});
 }
 
 /// All products of a batch: at.count for each element of the first `axes` leading axes.
@@ -199,6 +199,11 @@ void product_kernel(const Call& call) {
   multiply<T>(call.out(), call.in(0), call.in(1), call.get<Product>());
 }
 
+template <class T>
+void product_added_kernel(const Call& call) {
+  multiply<T>(call.out(), call.in(0), call.in(1), call.get<Product>(), true);
+}
+
 }  // namespace
 
 Array batch_of(const Array& x, const Shape& batch, int inner) {
@@ -210,25 +215,30 @@ Array batch_of(const Array& x, const Shape& batch, int inner) {
 }
 
 template <class T>
-void multiply(const Array& out, const Array& a, const Array& b, const Product& how) {
+void multiply(const Array& out, const Array& a, const Array& b, const Product& how, bool add) {
   if (is_empty(out.shape)) return;
   const Matrix left = matrix_of(a, how.transpose_a), right = matrix_of(b, how.transpose_b);
   // An empty sum; some versions of BLAS leave garbage here.
-  if (left.columns == 0) return static_cast<void>(std::fill_n(out.as<T>(), numel(out.shape), T{0}));
+  if (left.columns == 0) {
+    if (!add) std::fill_n(out.as<T>(), numel(out.shape), T{0});
+    return;
+  }
   SmallProduct<T> at{left.rows,       right.columns, left.columns, static_cast<T>(how.alpha),
                      a.as<const T>(), left.row,      left.column,  b.as<const T>(),
                      right.row,       right.column,  out.as<T>()};
+  at.adds = add;
   const int axes = gather_batch(at, out, a, b);
   const Batch<T> batch{at, out, a, b, axes};
   if (is_small(at)) return run_small(batch);
-  if (!is_readable(a)) return multiply<T>(out, Copy<T>(a).array(), b, how);
-  if (!is_readable(b)) return multiply<T>(out, a, Copy<T>(b).array(), how);
+  if (!is_readable(a)) return multiply<T>(out, Copy<T>(a).array(), b, how, add);
+  if (!is_readable(b)) return multiply<T>(out, a, Copy<T>(b).array(), how, add);
   run_large(batch);
 }
 
-template void multiply<float>(const Array&, const Array&, const Array&, const Product&);
-template void multiply<double>(const Array&, const Array&, const Array&, const Product&);
+template void multiply<float>(const Array&, const Array&, const Array&, const Product&, bool);
+template void multiply<double>(const Array&, const Array&, const Array&, const Product&, bool);
 
 const KernelSet product = {product_kernel<float>, product_kernel<double>};
+const KernelSet product_added = {product_added_kernel<float>, product_added_kernel<double>};
 
 }  // namespace regard::kernels

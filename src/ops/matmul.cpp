@@ -91,7 +91,26 @@ Tensor product_db(const Vjp& at) {
   return reshape(sum_to(db, without_ones), shape);
 }
 
-const Op product_op = {"matmul", kernels::product, {product_da, product_db}};
+const Op product_added_op = {"matmul", kernels::product_added};
+
+bool add_product(const Tensor& a, const Tensor& b, Transpose transpose_b, const Tensor& to) {
+  const Product how{false, transpose_b == Transpose::yes, 1};
+  const Tensor inputs[] = {a, b, to};
+  Tensor output = to;
+  execute(product_added_op, inputs, 3, &output, 1, how);
+  return true;
+}
+
+// Where dy·op(b)ᵀ has a's shape as it is.
+bool add_product_da(const Vjp& at, const Tensor& da) {
+  const Product& how = at.get<Product>();
+  const Tensor& b = at.x(1);
+  if (how.transpose_a || b.rank() != 2 || !kernels::adds_at_once(at.dy.shape().back(), how.alpha)) return false;
+  return add_product(at.dy, b, flag(!how.transpose_b), da);
+}
+
+const Op product_op = {"matmul", kernels::product, {product_da, product_db}, nullptr, false,
+                       DispatchOn::output, {add_product_da}};
 
 }  // namespace
 

@@ -204,6 +204,26 @@ TEST(Matmul, TheBackwardIsTwoProductsAndNothingElse) {
       }
 }
 
+// The second and third product are added to what the first gave, unless somebody watches.
+TEST(Matmul, AGradientThatIsAddedInPlaceHasTheBitsOfAnAddition) {
+  for (const DType dtype : {float32, float64})
+    for (const auto& [rows, inner, columns] :
+         {std::array<Size, 3>{5, 3, 7}, {20, 32, 32}, {3, 200, 256}, {70, 90, 257}, {130, 150, 256}}) {
+      Rng rng(3);
+      const auto draw = [&, dtype = dtype](const Shape& shape) { return normal(shape, rng, 0, 1, dtype); };
+      const Tensor x = variable(draw({2, rows, inner}));
+      const Tensors weights = {draw({inner, columns}), transpose(draw({columns, inner})), draw({inner, columns})};
+      const auto gradient = [&] {
+        Tensor y = matmul(x, weights[0]);
+        for (const std::size_t i : {1u, 2u}) y = y + square(matmul(x, weights[i]));
+        return grad({sum(y)}, {x})[0];
+      };
+      const Tensor alone = gradient();
+      const Names watching;
+      EXPECT_SAME_BITS(gradient(), alone) << rows << " " << inner << " " << columns;
+    }
+}
+
 TEST(Matmul, GradientsOfVectorsAndOfOneTensorTwice) {
   Rng rng(10);
   const Tensor v = random_tensor({3}, rng), w = random_tensor({3}, rng), m = random_tensor({3, 3}, rng);

@@ -19,10 +19,13 @@ template <class V, int rows, int vectors, class T, class Count>
 REGARD_INLINE void put_tile(const SmallProduct<T>& at, const Matrices<T>& of, Size i, Size j, Count count) {
   T* const c = of.c + i * at.n + j;
   const Size n = at.n;
-  tile<V, rows, vectors>(
-      TileOperands<T>{at.k, at.alpha, of.a + i * at.a_row, at.a_row, at.a_column, of.b + j, of.b_row}, count,
-      [=](Size row, Size offset, auto lanes, const typename V::Vector& sum)
-          __attribute__((always_inline)) { V::store(c + row * n + offset, lanes, sum); });
+  const TileOperands<T> operands{at.k, at.alpha, of.a + i * at.a_row, at.a_row, at.a_column, of.b + j, of.b_row};
+  const auto put = [=, adds = at.adds](Size row, Size offset, auto lanes, const typename V::Vector& sum)
+                       __attribute__((always_inline)) {
+    T* const to = c + row * n + offset;
+    V::store(to, lanes, adds ? V::multiply_add(V::all(T{1}), sum, V::load(to, lanes)) : sum);
+  };
+  tile<V, rows, vectors>(operands, count, put);
 }
 
 /// The last rows, `rows` at most.

@@ -29,6 +29,7 @@ struct SmallProduct {
   Size b_row, b_column;
   T* c;
   Size count = 1, next_a = 0, next_b = 0, next_c = 0;
+  bool adds = false;  ///< to the numbers that C has, with one rounding for the sum and one for the addition
 };
 /// The most elements that B may have where its columns do not lie side by side: it is turned on the stack.
 inline constexpr Size small_product_room = 2048;
