@@ -216,7 +216,7 @@ TEST(Matmul, AGradientThatIsAddedInPlaceHasTheBitsOfAnAddition) {
       const auto gradient = [&] {
         Tensor y = matmul(x, weights[0]);
         for (const std::size_t i : {1u, 2u}) y = y + square(matmul(x, weights[i]));
-        return grad({sum(y)}, {x})[0];
+        return grad(sum(y), x);
       };
       const Tensor alone = gradient();
       const Names watching;
