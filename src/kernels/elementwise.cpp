@@ -86,6 +86,7 @@ VECTOR(unit_step)
 COMPUTED(gelu_exact)
 COMPUTED(gelu_tanh)
 COMPUTED(gelu_slope)
+COMPUTED(gelu_tanh_slope)
 COMPUTED(normal_pdf)
 
 COMPARISON(equal,         a == b)

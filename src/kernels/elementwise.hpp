@@ -7,7 +7,7 @@ namespace regard::kernels {
 
 extern const KernelSet add, subtract, multiply, divide, power, maximum, minimum;
 extern const KernelSet negate, square, exp, log, sqrt, abs, sign, tanh, sigmoid, relu, softplus;
-extern const KernelSet gelu_exact, gelu_slope, gelu_tanh, normal_pdf;  ///< gelu_slope: of gelu_exact
+extern const KernelSet gelu_exact, gelu_slope, gelu_tanh, gelu_tanh_slope, normal_pdf;  ///< gelu_slope: of gelu_exact
 extern const KernelSet unit_step;     ///< 1 where x > 0, else 0
 extern const KernelSet share_of_max;  ///< 1 where a > b, 1/2 where equal, else 0
 extern const KernelSet add_scalar, multiply_scalar, power_scalar;  ///< attribute: double

@@ -62,42 +62,79 @@ void layer_norm_backward_kernel(const Call& c) {
   });
 }
 
-template <class T>
-void layer_norm_backward_gamma_kernel(const Call& c) {
-  const Array &dgamma = c.out(), &dy = c.in(0), &x = c.in(1);
-  const double epsilon = c.get<LayerNormEpsilon>().epsilon;
-  const int axis = last_axis(x);
-  const Size n = x.shape[axis];
-  // Few rows are added up in T, those sums in float64 for each part of all rows, and the parts in their
-  // order.
+/// Totals of `width` columns over the rows of all arrays: few rows are added up in T, those sums in float64
+/// for each part of all rows, and the parts in their order. make_add() gives add(offsets, sums) for a part.
+template <class T, int count, class MakeAdd>
+detail::PoolArray<double> totals_over_rows(const std::array<const Array*, count>& arrays, int axis,
+                                           Size width, MakeAdd make_add) {
   constexpr Size few = 32, most_parts = 16;
-  const Walk<2> walk({&dy, &x}, axis);
-  const Size lines = walk.size(), size = block_size(lines, n, computed);
+  const Walk<count> walk(arrays, axis);
+  const Size lines = walk.size(), size = block_size(lines, width, computed);
   const Size part = size >= lines ? lines : std::max(size, (lines + most_parts - 1) / most_parts);
   const Size parts = lines == 0 ? 0 : (lines + part - 1) / part;
-  const detail::PoolArray<double> totals(static_cast<std::size_t>(std::max<Size>(1, parts) * n));
-  const detail::PoolArray<T> sums(static_cast<std::size_t>(parts * n));
-  const auto add_row = rows<T>().add_layer_norm_gamma;
+  detail::PoolArray<double> totals(static_cast<std::size_t>(std::max<Size>(1, parts) * width));
+  const detail::PoolArray<T> sums(static_cast<std::size_t>(parts * width));
   parallel_for(parts, [&](Size i) {
-    double* const total = totals.data() + i * n;
-    T* const sum = sums.data() + i * n;
+    double* const total = totals.data() + i * width;
+    T* const sum = sums.data() + i * width;
     const auto flush = [&] {
-      for (Size k = 0; k < n; ++k) total[k] += static_cast<double>(sum[k]);
-      std::fill_n(sum, n, T{0});
+      for (Size k = 0; k < width; ++k) total[k] += static_cast<double>(sum[k]);
+      std::fill_n(sum, width, T{0});
     };
-    DenseLines<T> slopes(n, dy.strides[axis]), from(n, x.strides[axis]);
-    Size count = 0;
-    const auto add = [&](const auto& at) {
-      add_row(n, slopes.read(dy.as<const T>() + at[0]), from.read(x.as<const T>() + at[1]), epsilon, sum);
-      if (++count % few == 0) flush();
+    auto add = make_add();
+    Size rows = 0;
+    const auto add_row = [&](const auto& at) {
+      add(at, sum);
+      if (++rows % few == 0) flush();
     };
-    for_each_row<2>(walk, i * part, std::min(lines, (i + 1) * part), one_by_one<2>(add));
+    for_each_row<count>(walk, i * part, std::min(lines, (i + 1) * part), one_by_one<count>(add_row));
     flush();
   });
   for (Size i = 1; i < parts; ++i)
-    for (Size k = 0; k < n; ++k) totals.data()[k] += totals.data()[i * n + k];
-  T* const to = dgamma.as<T>();
-  for (Size k = 0; k < n; ++k) to[k * dgamma.strides[0]] = static_cast<T>(totals.data()[k]);
+    for (Size k = 0; k < width; ++k) totals.data()[k] += totals.data()[i * width + k];
+  return totals;
+}
+
+template <class T>
+void put(const double* totals, const Array& to) {
+  for (Size k = 0; k < to.shape[0]; ++k) to.as<T>()[k * to.strides[0]] = static_cast<T>(totals[k]);
+}
+
+template <class T>
+void layer_norm_backward_gamma_kernel(const Call& c) {
+  const Array &dy = c.in(0), &x = c.in(1);
+  const double epsilon = c.get<LayerNormEpsilon>().epsilon;
+  const int axis = last_axis(x);
+  const Size n = x.shape[axis];
+  const auto row = rows<T>().add_layer_norm_gamma;
+  const auto totals = totals_over_rows<T, 2>({&dy, &x}, axis, n, [&] {
+    return [&, slopes = DenseLines<T>(n, dy.strides[axis]), from = DenseLines<T>(n, x.strides[axis])](
+               const auto& at, T* sums) mutable {
+      row(n, slopes.read(dy.as<const T>() + at[0]), from.read(x.as<const T>() + at[1]), epsilon, sums);
+    };
+  });
+  put<T>(totals.data(), c.out());
+}
+
+template <class T>
+void layer_norm_backward_all_kernel(const Call& c) {
+  const Array &dx = c.out(0), &dy = c.in(0), &x = c.in(1);
+  const Parameters<T> gamma(c.in(2));
+  const double epsilon = c.get<LayerNormEpsilon>().epsilon;
+  const int axis = last_axis(x);
+  const Size n = x.shape[axis];
+  const auto row = rows<T>().layer_norm_backward_all;
+  const auto totals = totals_over_rows<T, 3>({&dx, &dy, &x}, axis, 2 * n, [&] {
+    return [&, to = DenseLines<T>(n, dx.strides[axis]), slopes = DenseLines<T>(n, dy.strides[axis]),
+            from = DenseLines<T>(n, x.strides[axis])](const auto& at, T* sums) mutable {
+      T* const line = dx.as<T>() + at[0];
+      row(n, slopes.read(dy.as<const T>() + at[1]), from.read(x.as<const T>() + at[2]), gamma.row(), epsilon,
+          to.open(line), sums, sums + n);
+      to.close(line);
+    };
+  });
+  put<T>(totals.data(), c.out(1));
+  put<T>(totals.data() + n, c.out(2));
 }
 
 }  // namespace
@@ -106,5 +143,7 @@ const KernelSet layer_norm = {layer_norm_kernel<float>, layer_norm_kernel<double
 const KernelSet layer_norm_backward = {layer_norm_backward_kernel<float>, layer_norm_backward_kernel<double>};
 const KernelSet layer_norm_backward_gamma = {layer_norm_backward_gamma_kernel<float>,
                                              layer_norm_backward_gamma_kernel<double>};
+const KernelSet layer_norm_backward_all = {layer_norm_backward_all_kernel<float>,
+                                           layer_norm_backward_all_kernel<double>};
 
 }  // namespace regard::kernels

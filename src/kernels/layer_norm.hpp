@@ -20,5 +20,7 @@ extern const KernelSet layer_norm;
 extern const KernelSet layer_norm_backward;
 /// (dy, x) -> dgamma [width]: the sum over the rows of dy·(x - mean) / sqrt(variance + epsilon).
 extern const KernelSet layer_norm_backward_gamma;
+/// (dy, x, gamma) -> (dx, dgamma, dbeta), in one pass over the rows.
+extern const KernelSet layer_norm_backward_all;
 
 }  // namespace regard::kernels

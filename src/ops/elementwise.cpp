@@ -84,6 +84,7 @@ Tensor where_db(const Vjp& at) { return where(at.x(0), scalar(0, at.dy.dtype()),
 
 Tensor gelu_exact_dx(const Vjp& at);
 Tensor gelu_tanh_dx(const Vjp& at);
+Tensor gelu_tanh_slope_dx(const Vjp& at);
 Tensor normal_pdf(const Tensor& x);
 Tensor unit_step(const Tensor& x);
 
@@ -112,6 +113,7 @@ const Op unit_step_op     = unary("unit_step",     kernels::unit_step,     [](co
 const Op gelu_exact_op = unary("gelu",      kernels::gelu_exact, gelu_exact_dx);
 const Op gelu_tanh_op  = unary("gelu_tanh", kernels::gelu_tanh,  gelu_tanh_dx);
 const Op gelu_slope_op = unary("gelu_slope", kernels::gelu_slope, [](const Vjp& at) { return at.dy * normal_pdf(at.x()) * (2.0 - square(at.x())); });
+const Op gelu_tanh_slope_op = unary("gelu_tanh_slope", kernels::gelu_tanh_slope, gelu_tanh_slope_dx);
 const Op normal_pdf_op = unary("normal_pdf", kernels::normal_pdf, [](const Vjp& at) { return negate(at.dy * at.x() * at.y); });
 
 const Op add_record     = binary("add",      kernels::add,      [](const Vjp& at) { return at.dy; },
@@ -165,12 +167,18 @@ Tensor gelu_exact_dx(const Vjp& at) {
   return at.dy * elementwise(gelu_slope_op, at.x());
 }
 
-// With u = c·(x + k·x³): d(x/2·(1 + tanh u)) = (1 + tanh u)/2 + x/2·(1 - tanh² u)·c·(1 + 3k·x²)
 Tensor gelu_tanh_dx(const Vjp& at) {
+  return at.dy * elementwise(gelu_tanh_slope_op, at.x());
+}
+
+// With u = c·(x + k·x³) and t = tanh u: d(x/2·(1 + t)) = (1 + t)/2 + x/2·(1 - t²)·u', of which the slope is
+// (1 - t²)·(u' + x/2·(u'' - 2t·u'²)).
+Tensor gelu_tanh_slope_dx(const Vjp& at) {
   constexpr double c = 0.79788456080286535588, k = 0.044715;
   const Tensor& x = at.x();
   const Tensor t = tanh((x + power(x, 3) * k) * c);
-  return at.dy * ((t + 1.0) * 0.5 + (x * 0.5) * (1.0 - square(t)) * ((square(x) * (3 * k) + 1.0) * c));
+  const Tensor slope = (square(x) * (3 * k) + 1.0) * c, curve = x * (6 * c * k);
+  return at.dy * ((1.0 - square(t)) * (slope + (x * 0.5) * (curve - t * square(slope) * 2.0)));
 }
 
 // A number takes the tensor's dtype; what int64 would cut off is refused.

@@ -1,10 +1,11 @@
-// Layer normalisation. Its gradients are two ops of their own (dx and dgamma; dbeta is a sum), with rules in
+// Layer normalisation. Its gradients are ops of their own (dx and dgamma; dbeta is a sum), with rules in
 // terms of each other, so that there are derivatives of every order.
 #include <regard/ops.hpp>
 
 #include "autograd/apply.hpp"
 #include "autograd/needs.hpp"
 #include "kernels/layer_norm.hpp"
+#include "kernels/reduce.hpp"
 
 namespace regard {
 namespace detail {
@@ -22,16 +23,6 @@ LayerNormEpsilon epsilon_of(const Vjp& at) {
 }
 Tensor along_rows(const Tensor& x) {
   return sum(x, {-1}, keep_axes);
-}
-
-Tensor layer_norm_dx(const Vjp& at) {
-  return backward_x(at.dy, at.x(0), at.x(1), epsilon_of(at));
-}
-Tensor layer_norm_dgamma(const Vjp& at) {
-  return backward_gamma(at.dy, at.x(0), epsilon_of(at));
-}
-Tensor layer_norm_dbeta(const Vjp& at) {
-  return sum_to(at.dy, at.x(2).shape());
 }
 
 // backward_x is J(x)·(dy·gamma), where J, the Jacobian of the normalised row z, is symmetric. Below, u is the
@@ -69,12 +60,36 @@ Tensor backward_gamma_dx(const Vjp& at) {
   return backward_x(at.x(0), at.x(1), at.dy, epsilon_of(at));
 }
 
-const Op layer_norm_op = {
-    "layer_norm", kernels::layer_norm, {layer_norm_dx, layer_norm_dgamma, layer_norm_dbeta}};
+void layer_norm_gradients(const Vjp& at, const bool* needed, Tensor* dx);
+
+const Op layer_norm_op = {"layer_norm", kernels::layer_norm, {}, layer_norm_gradients};
 const Op backward_x_op = {
     "layer_norm_backward", kernels::layer_norm_backward, {backward_x_ddy, backward_x_dx, backward_x_dgamma}};
 const Op backward_gamma_op = {
     "layer_norm_backward_gamma", kernels::layer_norm_backward_gamma, {backward_gamma_ddy, backward_gamma_dx}};
+
+const Op backward_beta_op = {
+    "sum_to", kernels::sum, {[](const Vjp& at) { return broadcast_to(at.dy, at.x().shape()); }}};
+const Op backward_all_op = {"layer_norm_backward", kernels::layer_norm_backward_all};
+
+/// All three from one kernel where all are asked for; each has the rule that it has alone.
+void layer_norm_gradients(const Vjp& at, const bool* needed, Tensor* dx) {
+  const LayerNormEpsilon epsilon = epsilon_of(at);
+  const Tensor &x = at.x(0), &gamma = at.x(1), &beta = at.x(2);
+  if (!(needed[0] && needed[1] && needed[2])) {
+    if (needed[0]) dx[0] = backward_x(at.dy, x, gamma, epsilon);
+    if (needed[1]) dx[1] = backward_gamma(at.dy, x, epsilon);
+    if (needed[2]) dx[2] = sum_to(at.dy, beta.shape());
+    return;
+  }
+  const Tensor inputs[] = {at.dy, x, gamma};
+  Tensor outputs[] = {empty(x.shape(), x.dtype()), empty(gamma.shape(), x.dtype()),
+                      empty(beta.shape(), x.dtype())};
+  execute(backward_all_op, inputs, 3, outputs, 3, epsilon);
+  dx[0] = record(backward_x_op, inputs, 3, std::move(outputs[0]), epsilon);
+  dx[1] = record(backward_gamma_op, inputs, 2, std::move(outputs[1]), epsilon);
+  dx[2] = record(backward_beta_op, inputs, 1, std::move(outputs[2]), {});
+}
 
 Tensor normalized(const Tensor& x, LayerNormEpsilon epsilon) {
   return apply(layer_norm_op, {x, Tensor(), Tensor()}, x.shape(), x.dtype(), epsilon);

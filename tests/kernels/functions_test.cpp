@@ -33,6 +33,11 @@ long double gelu_tanh(long double x) {
   return x * logistic(2 * root_2_over_pi * (x + 0.044715L * x * x * x));
 }
 
+long double gelu_tanh_slope(long double x) {
+  const long double s = logistic(2 * root_2_over_pi * (x + 0.044715L * x * x * x));
+  return s + x * s * (1 - s) * 2 * root_2_over_pi * (1 + 3 * 0.044715L * x * x);
+}
+
 /// Evenly spaced from low to high, ends included, and a few neighbours of 0.
 template <class T>
 std::vector<T> points(double low, double high) {
@@ -100,6 +105,7 @@ const Function functions[] = {
     {FUNCTION(gelu_exact), gelu, -12, 16, -37, 40, 5.0},
     {FUNCTION(gelu_slope), gelu_slope, -0.5, 16, -0.5, 40, 8.0},
     {FUNCTION(gelu_tanh), gelu_tanh, -2, 20, -2, 20, 8.0},
+    {FUNCTION(gelu_tanh_slope), gelu_tanh_slope, -0.5, 20, -0.5, 20, 8.0},
 };
 
 TEST(Functions, AreExactToAFewUnitsInTheLastPlace) {

@@ -281,6 +281,14 @@ void expect_layer_norm(const kernels::Rows<T>& rows, const std::vector<T>& x, co
   rows.layer_norm_backward(n, dy.data(), x.data(), gamma.data(), epsilon, got_dx.data());
   Guarded<T> got_totals(std::vector<T>(x.size(), T{1}));
   rows.add_layer_norm_gamma(n, dy.data(), x.data(), epsilon, got_totals.data());
+  // All gradients at once are the same to the last bit.
+  Guarded<T> all_dx(n), all_of_gamma(std::vector<T>(x.size(), T{1})), all_of_beta(dy);
+  rows.layer_norm_backward_all(n, dy.data(), x.data(), gamma.data(), epsilon, all_dx.data(),
+                               all_of_gamma.data(), all_of_beta.data());
+  EXPECT_EQ(all_dx.values(), got_dx.values());
+  EXPECT_EQ(all_of_gamma.values(), got_totals.values());
+  for (std::size_t i = 0; i < dy.size(); ++i) EXPECT_EQ(all_of_beta.data()[i], dy[i] + dy[i]);
+  EXPECT_TRUE(all_dx.is_intact() && all_of_gamma.is_intact() && all_of_beta.is_intact()) << n;
   expect_near(got_y.values(), y, tolerance, 10, "layer_norm");
   expect_near(got_plain.values(), plain, tolerance, 10, "layer_norm without gamma and beta");
   expect_near(got_dx.values(), dx, tolerance, 10 * scale, "layer_norm_backward");

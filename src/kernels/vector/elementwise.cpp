@@ -29,6 +29,7 @@ void set_rows(Rows<T>& rows) {
   UNARY(gelu_exact, gelu_exact(x))
   UNARY(gelu_slope, gelu_slope(x))
   UNARY(gelu_tanh,  gelu_tanh(x))
+  UNARY(gelu_tanh_slope, gelu_tanh_slope(x))
   UNARY(normal_cdf, normal_cdf(x))
   UNARY(normal_pdf, normal_pdf(x))
 

@@ -25,9 +25,10 @@ struct Constants<float> {
   // (exp(r) - 1 - r) / r² for |r| <= log(2) / 2.
   static constexpr float exp_tail[] = {0.50000000134658092F, 0.16666666681623231F, 0.041666464925285905F,
                                        0.0083333109254809F,  0.0013933649996309F,  0.00019890990824673654F};
-  // log(2) / 16, (exp(r) - 1 - r) / r² for |r| <= log(2) / 32, and the bits of 2^(j/16) less j
+  // log(2) / 16 in two parts, (exp(r) - 1 - r) / r² for |r| <= log(2) / 32, and the bits of 2^(j/16) less j
   // in the exponent's lowest bits.
-  static constexpr float log2_sixteenth = 0.043321698904037476F;
+  static constexpr float log2_sixteenth = 0.043321698904037476F,
+                         log2_sixteenth_low = -1.1904089374736049e-10F;
   static constexpr float sixteenth_tail[] = {0.50000977687312674977F, 0.16666862203692235372F};
   alignas(64) static constexpr std::uint32_t sixteenths[] = {
       0x3f800000, 0x3f7daac3, 0x3f7b95c2, 0x3f79c3d3, 0x3f7837f0, 0x3f76f532, 0x3f75fed7, 0x3f75583f,
@@ -36,11 +37,12 @@ struct Constants<float> {
   static constexpr float log_tail[] = {0.66666666554406187F, 0.40000121914145558F, 0.28550812383011838F,
                                        0.23330696660983467F};
   // (x + shift)·exp(x²/2)·Φ(-x) in (x - turn) / (x + turn) for 0 <= x <= cdf_end.
-  static constexpr float cdf_turn = 4, cdf_shift = 2, cdf_end = 15;
-  static constexpr float cdf[] = {0.56646384780698795F,     -0.26710119835077690F,    0.13837888039472133F,
-                                  -0.043107071937485533F,   -0.0013326992068924464F,  0.0094445435658532600F,
-                                  -0.0044978663275144051F,  0.00034846059160949569F,  0.00051758144090683653F,
-                                  -0.00012175768273036595F, -0.000066768560544549627F};
+  static constexpr float cdf_turn = 4.5F, cdf_shift = 2, cdf_end = 15;
+  static constexpr float cdf[] = {0.55122204872116835789F,     -0.25039990710456874621F,
+                                  0.14458854338723846474F,     -0.058809582907104587593F,
+                                  0.010126187606558751534F,    0.0064702488833337069395F,
+                                  -0.0063650079332180068058F,  0.0024677580294069452407F,
+                                  -0.00013526890100647639384F, -0.00029201900920390289787F};
   static constexpr float tanh_end = 10;                    // beyond it tanh is 1
   static constexpr std::uint32_t high_bits = 0xfffff000u;  // half of the mantissa: its square is exact
 };
@@ -64,7 +66,7 @@ struct Constants<double> {
       2.5105217004720745164e-8,
       2.0914686968086877233e-9,
   };
-  static constexpr double log2_sixteenth = 0.04332169878499658;
+  static constexpr double log2_sixteenth = 0.04332169878499658, log2_sixteenth_low = 1.449404258653937e-18;
   static constexpr double sixteenth_tail[] = {0.5, 0.16666666665301144786, 0.041666666664959767097,
                                               0.0083334497245283561569, 0.0013889034377693011883};
   alignas(64) static constexpr std::uint64_t sixteenths[] = {
@@ -170,15 +172,42 @@ REGARD_INLINE Batch<T> not_below(const Batch<T>& x, T low) {
 #endif
 }
 
+/// Is there a quotient in less time than the division takes?
+#if defined(__AVX512F__)
+template <class T>
+inline constexpr bool divides_fast = sizeof(T) == 4;
+#else
+template <class T>
+inline constexpr bool divides_fast = false;
+#endif
+
+/// a / b, for a b that is neither large nor small.
+template <class T>
+REGARD_INLINE Batch<T> quotient(const Batch<T>& a, const Batch<T>& b) {
+#if defined(__AVX512F__)
+  if constexpr (divides_fast<T>) {
+    // From a guess of 14 bits, and what it leaves over.
+    const Batch<T> guess = _mm512_rcp14_ps(b), near = a * guess;
+    return multiply_add<T>(multiply_add<T>(negate(b), near, a), guess, near);
+  }
+#endif
+  return a / b;
+}
+
+/// x, or high where that is less; a NaN stays.
+template <class T>
+REGARD_INLINE Batch<T> not_above(const Batch<T>& x, T high) {
+#if defined(__SSE2__)
+  return xsimd::min(Batch<T>(high), x);  // which gives its second operand for a NaN
+#else
+  return xsimd::select(x > Batch<T>(high), Batch<T>(high), x);
+#endif
+}
+
 /// x within low .. high; a NaN stays.
 template <class T>
 REGARD_INLINE Batch<T> within(const Batch<T>& x, T low, T high) {
-#if defined(__SSE2__)
-  return xsimd::min(Batch<T>(high), not_below(x, low));  // which gives its second operand for a NaN
-#else
-  const Batch<T> above = not_below(x, low);
-  return xsimd::select(above > Batch<T>(high), Batch<T>(high), above);
-#endif
+  return not_above(not_below(x, low), high);
 }
 
 /// exp(x + low), where low is too small to be added to x.
@@ -227,23 +256,35 @@ REGARD_INLINE Batch<T> sixteenth_power(const Batch<T>& x) {
 
 #endif
 
-/// The same for an x that is itself a rounded difference, beside which an error of up to 2 units in the last
-/// place, and more where x is large, is nothing.
-template <class T>
-REGARD_INLINE Batch<T> raised_exp_of_rounded(const Batch<T>& x) {
 #if defined(__AVX512F__)
-  // x = k·log(2)/16 + r, and 2^(k/16) from a table where the lowest four bits of k say, and shifted by the
-  // others.
+
+/// raised_exp_of_negative where an error of 2 units in the last place will do: x = k·log(2)/16 + r, and
+/// 2^(k/16) from a table where the lowest four bits of k say, shifted by the others. Without a low part x is
+/// a rounded difference, beside which that of the logarithm is nothing.
+template <class T, class Low = Nothing>
+REGARD_INLINE Batch<T> raised_exp_by_sixteenths(const Batch<T>& x, const Low& low = {}) {
   using C = Constants<T>;
   constexpr T shift = static_cast<T>(3 * (Bits<T>{1} << (C::mantissa_bits - 1)) + 16 * 64);
   const Batch<T> inside = not_below(x, C::exp_low);
   const Batch<T> sum =
       multiply_add(inside, Batch<T>(static_cast<T>(16 * 1.442695040888963407359925)), Batch<T>(shift));
-  const Batch<T> r = multiply_add<T>(sum - Batch<T>(shift), Batch<T>(-C::log2_sixteenth), inside);
+  const Batch<T> k = sum - Batch<T>(shift);
+  Batch<T> r = multiply_add<T>(k, Batch<T>(-C::log2_sixteenth), inside);
+  if constexpr (!std::is_same_v<Low, Nothing>)
+    r = r + multiply_add<T>(k, Batch<T>(-C::log2_sixteenth_low), low);
   const Batch<T> exp_minus_1 = multiply_add<T>(r * r, polynomial(r, C::sixteenth_tail), r);
   const Batch<T> power =
       plus_bits(sixteenth_power<T>(sum), Batch<Bits<T>>(bits_as<Bits<T>>(sum) << (C::mantissa_bits - 4)));
   return multiply_add<T>(power, exp_minus_1, power);
+}
+
+#endif
+
+/// raised_exp_of_negative of a rounded difference, beside which a few units in the last place are nothing.
+template <class T>
+REGARD_INLINE Batch<T> raised_exp_of_rounded(const Batch<T>& x) {
+#if defined(__AVX512F__)
+  return raised_exp_by_sixteenths(x);
 #else
   return raised_exp_of_negative(x);
 #endif
@@ -324,7 +365,7 @@ REGARD_INLINE Batch<T> softplus(const Batch<T>& x) {
 /// e / (e + 2) with e = exp(2|x|) - 1, and x's sign.
 template <class T>
 REGARD_INLINE Batch<T> tanh(const Batch<T>& x) {
-  const Batch<T> inside = within(xsimd::abs(x), T{0}, Constants<T>::tanh_end);
+  const Batch<T> inside = not_above(xsimd::abs(x), Constants<T>::tanh_end);
   const Batch<T> e = exp_minus_1(inside + inside);
   const Batch<T> sign = x & Batch<T>(-T{0});
   return (e / (e + Batch<T>(T{2}))) | sign;
@@ -333,13 +374,22 @@ REGARD_INLINE Batch<T> tanh(const Batch<T>& x) {
 /// exp(-x²/2): the square in two parts, so that its rounding is not magnified.
 template <class T>
 REGARD_INLINE Batch<T> exp_of_half_square(const Batch<T>& x) {
-  const Batch<T> high = x & bits_as<T>(Batch<Bits<T>>(Constants<T>::high_bits)), half(static_cast<T>(-0.5));
-  return exp_of_negative<T>(high * high * half, (x - high) * (x + high) * half);
+  const Batch<T> half(static_cast<T>(-0.5));
+#if defined(__FMA__)
+  const Batch<T> of_half = x * half, square = x * of_half, lost = multiply_add(x, of_half, negate(square));
+#else
+  const Batch<T> high = x & bits_as<T>(Batch<Bits<T>>(Constants<T>::high_bits));
+  const Batch<T> square = high * high * half, lost = (x - high) * (x + high) * half;
+#endif
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) return raised_exp_by_sixteenths(square, lost) * Batch<T>(lowering<T>);
+#endif
+  return exp_of_negative<T>(square, lost);
 }
 
 template <class T>
 REGARD_INLINE Batch<T> normal_pdf(const Batch<T>& x) {
-  return exp_of_half_square<T>(within(xsimd::abs(x), T{0}, Constants<T>::cdf_end)) *
+  return exp_of_half_square<T>(not_above(xsimd::abs(x), Constants<T>::cdf_end)) *
          Batch<T>(static_cast<T>(0.39894228040143267794));
 }
 
@@ -348,15 +398,20 @@ template <class T>
 REGARD_INLINE Batch<T> normal_cdf(const Batch<T>& x, const Batch<T>& inside, const Batch<T>& bell) {
   using C = Constants<T>;
   const Batch<T> turn(C::cdf_turn), to_turn = inside + turn, to_shift = inside + Batch<T>(C::cdf_shift);
-  const Batch<T> share = Batch<T>(T{1}) / (to_turn * to_shift);  // one division for both quotients
-  const Batch<T> slow = polynomial<T>((inside - turn) * to_shift * share, C::cdf) * (to_turn * share);
-  const Batch<T> below = bell * slow;
+  Batch<T> below;
+  if constexpr (divides_fast<T>) {
+    const Batch<T> numerator = bell * polynomial<T>(quotient(inside - turn, to_turn), C::cdf);
+    below = quotient(numerator, to_shift);
+  } else {
+    const Batch<T> share = Batch<T>(T{1}) / (to_turn * to_shift);  // one division for both quotients
+    below = bell * (polynomial<T>((inside - turn) * to_shift * share, C::cdf) * (to_turn * share));
+  }
   return xsimd::select(x > Batch<T>(T{0}), Batch<T>(T{1}) - below, below);
 }
 
 template <class T>
 REGARD_INLINE Batch<T> normal_cdf(const Batch<T>& x) {
-  const Batch<T> inside = within(xsimd::abs(x), T{0}, Constants<T>::cdf_end);
+  const Batch<T> inside = not_above(xsimd::abs(x), Constants<T>::cdf_end);
   return normal_cdf(x, inside, exp_of_half_square(inside));
 }
 
@@ -368,18 +423,33 @@ REGARD_INLINE Batch<T> gelu_exact(const Batch<T>& x) {
 /// Φ(x) + x·φ(x).
 template <class T>
 REGARD_INLINE Batch<T> gelu_slope(const Batch<T>& x) {
-  const Batch<T> inside = within(xsimd::abs(x), T{0}, Constants<T>::cdf_end),
-                 bell = exp_of_half_square(inside);
+  const Batch<T> inside = not_above(xsimd::abs(x), Constants<T>::cdf_end), bell = exp_of_half_square(inside);
   return normal_cdf(x, inside, bell) + x * (bell * Batch<T>(static_cast<T>(0.39894228040143267794)));
 }
 
-/// x/2·(1 + tanh u) = x·sigmoid(2u).
+inline constexpr double gelu_c = 0.79788456080286535588, gelu_k = 0.044715;
+
+/// x/2·(1 + tanh u) = x·sigmoid(2u) with u = c·(x + k·x³).
 template <class T>
 REGARD_INLINE Batch<T> gelu_tanh(const Batch<T>& x) {
   const Batch<T> cube = x * x * x;
-  const Batch<T> u =
-      Batch<T>(static_cast<T>(0.79788456080286535588)) * (x + Batch<T>(static_cast<T>(0.044715)) * cube);
+  const Batch<T> u = Batch<T>(static_cast<T>(gelu_c)) * (x + Batch<T>(static_cast<T>(gelu_k)) * cube);
   return x * sigmoid<T>(u + u);
+}
+
+/// s·(1 + x·(1 - s)·2u') with s = sigmoid(2u); far out, where s is 0 or 1, the rest is 0.
+template <class T>
+REGARD_INLINE Batch<T> gelu_tanh_slope(const Batch<T>& x) {
+  const Batch<T> one(T{1}), zero(T{0}), inside = within(x, T{-40}, T{40}), square = inside * inside;
+  const Batch<T> twice_c(static_cast<T>(2 * gelu_c));
+  const Batch<T> twice_u = twice_c * (inside + Batch<T>(static_cast<T>(gelu_k)) * (square * inside));
+  const Batch<T> twice_slope = twice_c * multiply_add(square, Batch<T>(static_cast<T>(3 * gelu_k)), one);
+  // s and 1 - s without a loss of digits in either.
+  const Batch<T> e = exp_of_negative(negate<T>(xsimd::abs(twice_u))), share = one / (one + e),
+                 rest = e * share;
+  const Truths<T> left = twice_u < zero;
+  const Batch<T> s = xsimd::select(left, rest, share), other = xsimd::select(left, share, rest);
+  return s * multiply_add(inside * other, twice_slope, one);
 }
 
 }  // namespace

@@ -13,31 +13,42 @@ struct Normalizer {
   T first = 0, mean_high = 0, mean_low = 0;
   T scale = 0;  ///< 1 / sqrt(variance + epsilon)
 
-  REGARD_INLINE Normalizer(Size n, const T* x, double epsilon) {
-    if (n == 0) return;
-    first = x[0];
-    const double count = static_cast<double>(n);
-    const Batch<T> start(first);
-    const double mean = sum_of<T>(
-                            n, [=
-    ](Size i, auto lanes_used) __attribute__((always_inline)) { return load(x + i, lanes_used) - start; }) /
-                        count;
-    mean_high = static_cast<T>(mean);
-    mean_low = static_cast<T>(mean - static_cast<double>(mean_high));
-    const double squares = sum_of<T>(
-        n, [ x, self = *this ](Size i, auto lanes_used) __attribute__((always_inline)) {
-          const Batch<T> distance = self.distance(load(x + i, lanes_used));
-          return distance * distance;
-        });
-    scale = static_cast<T>(1 / std::sqrt(squares / count + epsilon));
+  REGARD_INLINE void set_mean(double from_first) {
+    mean_high = static_cast<T>(from_first);
+    mean_low = static_cast<T>(from_first - static_cast<double>(mean_high));
+  }
+  REGARD_INLINE void set_variance(double variance, double epsilon) {
+    scale = static_cast<T>(1 / std::sqrt(variance + epsilon));
   }
 
+  /// From the first element.
+  REGARD_INLINE Batch<T> from_first(const Batch<T>& x) const { return x - Batch<T>(first); }
   /// From the mean.
   REGARD_INLINE Batch<T> distance(const Batch<T>& x) const {
-    return x - Batch<T>(first) - Batch<T>(mean_high) - Batch<T>(mean_low);
+    return from_first(x) - Batch<T>(mean_high) - Batch<T>(mean_low);
   }
   REGARD_INLINE Batch<T> operator()(const Batch<T>& x) const { return distance(x) * Batch<T>(scale); }
 };
+
+template <class T>
+REGARD_INLINE Normalizer<T> normalizer_of(Size n, const T* x, double epsilon) {
+  Normalizer<T> of;
+  if (n == 0) return of;
+  const double count = static_cast<double>(n);
+  of.first = x[0];
+  of.set_mean(sum_of<T>(
+                  n, [ x, of ](Size i, auto used)
+                         __attribute__((always_inline)) { return of.from_first(load(x + i, used)); }) /
+              count);
+  of.set_variance(sum_of<T>(
+                      n, [ x, of ](Size i, auto used) __attribute__((always_inline)) {
+                        const Batch<T> distance = of.distance(load(x + i, used));
+                        return distance * distance;
+                      }) /
+                      count,
+                  epsilon);
+  return of;
+}
 
 /// A missing gamma.
 struct Ones {
@@ -59,7 +70,7 @@ struct Times {
 
 template <class T, class Gamma>
 REGARD_INLINE void normalise(Size n, const T* x, Gamma times_gamma, const T* beta, double epsilon, T* y) {
-  const Normalizer<T> normalize(n, x, epsilon);
+  const Normalizer<T> normalize = normalizer_of(n, x, epsilon);
   for_each_vector<T>(
       n, [=](Size i, auto count) __attribute__((always_inline)) {
         const Batch<T> scaled = times_gamma(normalize(load(x + i, count)), i, count);
@@ -67,27 +78,59 @@ REGARD_INLINE void normalise(Size n, const T* x, Gamma times_gamma, const T* bet
       });
 }
 
-// With g = dy·gamma and z the normalised row: dx = scale·(g - mean(g) - z·mean(g·z)).
-template <class T, class Gamma>
-REGARD_INLINE void differentiate(Size n, const T* dy, const T* x, Gamma times_gamma, double epsilon, T* dx) {
-  const Normalizer<T> normalize(n, x, epsilon);
-  const double count_of_all = static_cast<double>(n);
+// With g = dy·gamma, d the distance from the mean and z = scale·d: dx = scale·(g - mean(g) - z·mean(g·z)).
+// The mean of g comes off first: what is left is small where g is nearly constant, and keeps its digits.
+template <class T, class Gamma, class More>
+REGARD_INLINE void differentiate(Size n, const T* dy, const T* x, Gamma times_gamma, double epsilon, T* dx,
+                                 More more) {
+  if (n == 0) return;
+  const double all = static_cast<double>(n);
   const auto g = [=](Size i, auto count) __attribute__((always_inline)) {
     return times_gamma(load(dy + i, count), i, count);
   };
-  // The mean of g comes off first: what is left is small where g is nearly constant, and keeps its digits.
-  const Batch<T> mean(static_cast<T>(sum_of<T>(n, g) / count_of_all));
-  const T slope = static_cast<T>(
-      sum_of<T>(
-          n, [=](Size i, auto count) __attribute__((
-                 always_inline)) { return (g(i, count) - mean) * normalize(load(x + i, count)); }) /
-      count_of_all);
+  Normalizer<T> of;
+  of.first = x[0];
+  const Two<double> means = sum_of_two<T>(
+      n, [=](Size i, auto count) __attribute__((always_inline)) {
+        return Two<Batch<T>>{of.from_first(load(x + i, count)), g(i, count)};
+      });
+  of.set_mean(means.first / all);
+  const Batch<T> mean(static_cast<T>(means.second / all));
+  const Two<double> squares = sum_of_two<T>(
+      n, [=](Size i, auto count) __attribute__((always_inline)) {
+        const Batch<T> distance = of.distance(load(x + i, count));
+        return Two<Batch<T>>{distance * distance, (g(i, count) - mean) * distance};
+      });
+  of.set_variance(squares.first / all, epsilon);
+  const double scale = static_cast<double>(of.scale);
+  const Batch<T> slope(static_cast<T>(squares.second / all * scale * scale)), times(of.scale);
   for_each_vector<T>(
       n, [=](Size i, auto count) __attribute__((always_inline)) {
-        const Batch<T> z = normalize(load(x + i, count));
-        store(dx + i, count, Batch<T>(normalize.scale) * ((g(i, count) - mean) - z * Batch<T>(slope)));
+        const Batch<T> distance = of.distance(load(x + i, count));
+        store(dx + i, count, times * ((g(i, count) - mean) - distance * slope));
+        more(i, count, distance * times);
       });
 }
+
+/// Nothing more is to be done with a normalised row.
+struct NoMore {
+  template <class T, class Count>
+  REGARD_INLINE void operator()(Size, Count, const Batch<T>&) const {}
+};
+
+/// What a row adds to the gradients of gamma and beta.
+template <class T>
+struct AddToSums {
+  const T* dy;
+  T *of_gamma, *of_beta;
+
+  template <class Count>
+  REGARD_INLINE void operator()(Size i, Count count, const Batch<T>& normalised) const {
+    const Batch<T> slope = load(dy + i, count);
+    store(of_gamma + i, count, load(of_gamma + i, count) + slope * normalised);
+    store(of_beta + i, count, load(of_beta + i, count) + slope);
+  }
+};
 
 template <class T>
 void layer_norm_row(Size n, const T* x, const T* gamma, const T* beta, double epsilon, T* y) {
@@ -96,13 +139,19 @@ void layer_norm_row(Size n, const T* x, const T* gamma, const T* beta, double ep
 
 template <class T>
 void layer_norm_backward_row(Size n, const T* dy, const T* x, const T* gamma, double epsilon, T* dx) {
-  gamma ? differentiate(n, dy, x, Times<T>{gamma}, epsilon, dx)
-        : differentiate(n, dy, x, Ones{}, epsilon, dx);
+  gamma ? differentiate(n, dy, x, Times<T>{gamma}, epsilon, dx, NoMore{})
+        : differentiate(n, dy, x, Ones{}, epsilon, dx, NoMore{});
+}
+
+template <class T>
+void layer_norm_backward_all_row(Size n, const T* dy, const T* x, const T* gamma, double epsilon, T* dx,
+                                 T* of_gamma, T* of_beta) {
+  differentiate(n, dy, x, Times<T>{gamma}, epsilon, dx, AddToSums<T>{dy, of_gamma, of_beta});
 }
 
 template <class T>
 void add_layer_norm_gamma_row(Size n, const T* dy, const T* x, double epsilon, T* totals) {
-  const Normalizer<T> normalize(n, x, epsilon);
+  const Normalizer<T> normalize = normalizer_of(n, x, epsilon);
   for_each_vector<T>(
       n, [=](Size i, auto count) __attribute__((always_inline)) {
         store(totals + i, count,
@@ -114,6 +163,7 @@ template <class T>
 void set_rows(Rows<T>& rows) {
   rows.layer_norm = layer_norm_row<T>;
   rows.layer_norm_backward = layer_norm_backward_row<T>;
+  rows.layer_norm_backward_all = layer_norm_backward_all_row<T>;
   rows.add_layer_norm_gamma = add_layer_norm_gamma_row<T>;
 }
 

@@ -140,6 +140,42 @@ REGARD_INLINE double sum_of(Size n, F f) {
   return total;
 }
 
+template <class X>
+struct Two {
+  X first, second;
+};
+
+/// Two sums in one pass, each as sum_of has it; f gives both vectors of terms.
+template <class T, class F>
+REGARD_INLINE Two<double> sum_of_two(Size n, F f) {
+  constexpr Size vectors = lanes<T> / width<T>;
+  Two<double> totals{0, 0};
+  for (Size start = 0; start < n; start += block<T>) {
+    const Size end = n - start < block<T> ? n : start + block<T>;
+    Batch<T> firsts[static_cast<std::size_t>(vectors)], seconds[static_cast<std::size_t>(vectors)];
+    for (Size k = 0; k < vectors; ++k) firsts[k] = seconds[k] = Batch<T>(T{0});
+    const auto add = [&](Size k, const Two<Batch<T>>& terms) __attribute__((always_inline)) {
+      firsts[k] = firsts[k] + terms.first;
+      seconds[k] = seconds[k] + terms.second;
+    };
+    Size i = start;
+    for (; i + lanes<T> <= end; i += lanes<T>)
+      for (Size k = 0; k < vectors; ++k) add(k, f(i + k * width<T>, All{}));
+    for (Size k = 0; i < end; ++k, i += width<T>) {
+      if (i + width<T> <= end) {
+        add(k, f(i, All{}));
+      } else {
+        const Two<Batch<T>> terms = f(i, end - i);
+        const Batch<T> zero(T{0});
+        add(k, {first_of(terms.first, end - i, zero), first_of(terms.second, end - i, zero)});
+      }
+    }
+    totals.first += static_cast<double>(sum_of_lanes<T>(firsts));
+    totals.second += static_cast<double>(sum_of_lanes<T>(seconds));
+  }
+  return totals;
+}
+
 /// a where it is the larger, else b: a NaN in a is passed over.
 template <class T>
 REGARD_INLINE Batch<T> larger(const Batch<T>& a, const Batch<T>& b) {

@@ -90,7 +90,7 @@ struct Rows {
 
   /// y[i] = f(x[i]). What an element gives depends on neither its place nor n.
   using Unary = void (*)(Size n, const T* x, T* y);
-  Unary exp, log, tanh, sigmoid, softplus, gelu_exact, gelu_slope, gelu_tanh, normal_cdf, normal_pdf;
+  Unary exp, log, tanh, sigmoid, softplus, gelu_exact, gelu_slope, gelu_tanh, gelu_tanh_slope, normal_cdf, normal_pdf;
   Unary negate, square, sqrt, abs, sign, relu, unit_step;
 
   /// y[i] = f(a[i], b[i]); a step of 0 instead of 1 takes one number for the whole row.
@@ -136,6 +136,9 @@ struct Rows {
   /// See kernels/layer_norm.hpp. gamma and beta may be null. The output is no input.
   void (*layer_norm)(Size n, const T* x, const T* gamma, const T* beta, double epsilon, T* y);
   void (*layer_norm_backward)(Size n, const T* dy, const T* x, const T* gamma, double epsilon, T* dx);
+  /// dx, and of_gamma += dy·normalised x, of_beta += dy. gamma is not null.
+  void (*layer_norm_backward_all)(Size n, const T* dy, const T* x, const T* gamma, double epsilon, T* dx,
+                                  T* of_gamma, T* of_beta);
   /// totals += dy·normalised x.
   void (*add_layer_norm_gamma)(Size n, const T* dy, const T* x, double epsilon, T* totals);
 
