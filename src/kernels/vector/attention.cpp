@@ -5,6 +5,7 @@
 #include "kernels/vector/variant.hpp"
 
 #include <cmath>
+#include <type_traits>
 
 namespace regard::kernels::REGARD_VARIANT {
 namespace {
@@ -86,6 +87,79 @@ REGARD_INLINE T online_softmax_of(Size n, T* s, Kept kept, bool whole, T& larges
   return correction;
 }
 
+// Whole rows of one or two vectors stay in registers.
+
+/// f(k, how many lanes of it exist) for each vector.
+template <int vectors, class Count, class F>
+REGARD_INLINE void for_each_of_few(Count count, F f) {
+  if constexpr (vectors == 2) f(Size{0}, All{});
+  f(Size{vectors - 1}, count);
+}
+template <class T, std::size_t vectors>
+REGARD_INLINE T sum_of_few(const Batch<T> (&x)[vectors]) {
+  if constexpr (vectors == 2)
+    return fold<T>(Batch<T>(x[0] + x[1]), Add{});
+  else
+    return fold<T>(x[0], Add{});
+}
+
+/// f(vectors, count) for n numbers, if they are few.
+template <class T, class F>
+REGARD_INLINE bool if_few(Size n, F f) {
+  if (n > 2 * width<T>) return false;
+  if (n > width<T>)
+    with_count<T>(
+        n - width<T>, [=](auto count)
+                          __attribute__((always_inline)) { f(std::integral_constant<int, 2>(), count); });
+  else
+    with_count<T>(
+        n, [=](auto count) __attribute__((always_inline)) { f(std::integral_constant<int, 1>(), count); });
+  return true;
+}
+
+template <int vectors, class T, class Kept, class Count>
+REGARD_INLINE void softmax_of_few(Count count, T* s, Kept kept, T& largest, double& total) {
+  Batch<T> x[vectors], most(hidden<T>);
+  for_each_of_few<vectors>(
+      count, [&](Size k, auto lanes_there) __attribute__((always_inline)) {
+        x[k] = kept(load(s + k * width<T>), hidden<T>, k * width<T>, lanes_there);
+        most = larger(x[k], most);
+      });
+  largest = fold<T>(most, Larger{});
+  if (largest == hidden<T>) {
+    total = online_softmax_of_nothing((vectors - 1) * width<T> + size_of<T>(count), s, kept);
+    return;
+  }
+  const Batch<T> shift(largest);
+  for_each_of_few<vectors>(
+      count, [&](Size k, auto lanes_there) __attribute__((always_inline)) {
+        x[k] = kept(raised_exp_of_rounded<T>(x[k] - shift), T{0}, k * width<T>, lanes_there);
+      });
+  const T sum = sum_of_few<T>(x);
+  const Batch<T> share(1 / sum);
+  for (Size k = 0; k < vectors; ++k) store(s + k * width<T>, Batch<T>(x[k] * share));
+  total = static_cast<double>(sum);
+}
+
+template <int vectors, class T, class Kept, class Count>
+REGARD_INLINE void slopes_of_few(Count count, T* s, T* dp, Kept kept, const Batch<T>& shift,
+                                 const Batch<T>& share) {
+  Batch<T> weights[vectors], products[vectors];
+  for_each_of_few<vectors>(
+      count, [&](Size k, auto lanes_there) __attribute__((always_inline)) {
+        const Size at = k * width<T>;
+        weights[k] = kept(raised_exp_of_rounded<T>(load(s + at) - shift) * share, T{0}, at, lanes_there);
+        products[k] = kept(weights[k] * load(dp + at), T{0}, at, lanes_there);
+        store(s + at, weights[k]);
+      });
+  const Batch<T> mean(sum_of_few<T>(products));
+  for_each_of_few<vectors>(
+      count, [&](Size k, auto lanes_there) __attribute__((always_inline)) {
+        const Size at = k * width<T>;
+        store(dp + at, kept(weights[k] * (load(dp + at) - mean), T{0}, at, lanes_there));
+      });
+}
+
 template <class T>
 bool online_softmax(const ScoreBlock<T>& s, T* largest, double* total, T* corrections) {
   bool corrects = false;
@@ -95,6 +169,11 @@ bool online_softmax(const ScoreBlock<T>& s, T* largest, double* total, T* correc
     in_row(
         s, i, static_cast<T*>(nullptr), [&](Size begin, Size n, auto kept) __attribute__((always_inline)) {
           T* const p = row + begin;
+          if (s.whole && if_few<T>(
+                             n, [=](auto vectors, auto count) __attribute__((always_inline)) {
+                               softmax_of_few<decltype(vectors)::value>(count, p, kept, largest[i], total[i]);
+                             }))
+            return;
           corrections[i] = online_softmax_of(n, p, kept, s.whole, largest[i], total[i]);
           if (!s.whole || total[i] == 0) return;
           const Batch<T> share(1 / static_cast<T>(total[i]));
@@ -113,6 +192,11 @@ void attention_slopes(const ScoreBlock<T>& s, const RowsOfOutput<T>& of, T* slop
         s, i, slopes, [&](Size begin, Size n, auto kept) __attribute__((always_inline)) {
           T *const p = s.scores + i * s.step + begin, *const dp = slopes + i * s.step + begin;
           const Batch<T> shift(of.softmax[2 * i]), share(of.softmax[2 * i + 1]);
+          if (s.whole && if_few<T>(
+                             n, [=](auto vectors, auto count) __attribute__((always_inline)) {
+                               slopes_of_few<decltype(vectors)::value>(count, p, dp, kept, shift, share);
+                             }))
+            return;
           const T inner = static_cast<T>(sum_of<T>(
               n, [=](Size j, auto count) __attribute__((always_inline)) {
                 const Batch<T> weight =

@@ -29,5 +29,14 @@ struct Keep {
   }
 };
 
+/// f(All) or f(n), for a row of one vector at most.
+template <class T, class F>
+REGARD_INLINE void with_count(Size n, F f) {
+  if (n == width<T>)
+    f(All{});
+  else if (n > 0)
+    f(n);
+}
+
 }  // namespace
 }  // namespace regard::kernels::REGARD_VARIANT

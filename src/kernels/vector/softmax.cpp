@@ -8,15 +8,6 @@
 namespace regard::kernels::REGARD_VARIANT {
 namespace {
 
-/// f(All) or f(n), for a row of one vector at most.
-template <class T, class F>
-REGARD_INLINE void with_count(Size n, F f) {
-  if (n == width<T>)
-    f(All{});
-  else if (n > 0)
-    f(n);
-}
-
 template <class T, class Kept>
 REGARD_INLINE T largest_of_kept(Size n, const T* x, Kept kept) {
   return largest_of<T>(
