@@ -58,8 +58,8 @@ struct ScoreOptions {
 
 /// How attention goes about it. Both ways give the same up to rounding.
 enum class AttentionPath {
-  /// Blocked if that can do what is asked and there is more than one query (or few keys); else dense. Numbers decide
-  /// nothing.
+  /// Blocked if that can do what is asked and there is more than one query (or few keys); else dense, as well as while a
+  /// TapeRecorder is there to see every step. Numbers decide nothing.
   automatic,
   /// The matrix of weights [batch, heads, queries, keys] is made, and kept for backward.
   dense,

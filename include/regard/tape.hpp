@@ -75,7 +75,8 @@ enum class TapeKeep {
 
 /// Writes down what its thread runs, from its construction to stop() or its end: kernels, views, custom
 /// operations, and the rules of every backward, of any order. Any number of recorders may live at once, each
-/// sees everything. No number that is computed changes by a bit. It must die on the thread that made it.
+/// sees everything. No number that is computed changes by a bit, but for attention, which then runs step by
+/// step instead of at once: the same up to rounding (AttentionPath). It must die on the thread that made it.
 class TapeRecorder {
  public:
   explicit TapeRecorder(TapeKeep keep = TapeKeep::nothing);

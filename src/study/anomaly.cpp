@@ -59,8 +59,6 @@ class AnomalyMode::Hunt : detail::Observer {
 
   std::optional<Anomaly> first;
 
-  bool wants_steps() const override { return true; }
-
  private:
   /// A gradient rule that runs.
   struct Rule {
