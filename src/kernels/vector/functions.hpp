@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/vector/batch.hpp"
+#include "kernels/vector/normal_tail.hpp"
 
 namespace regard::kernels::REGARD_VARIANT {
 namespace {
@@ -36,13 +37,13 @@ struct Constants<float> {
   // (log((1 + s) / (1 - s)) - 2s) / s³ in s² for s up to where the ratio is sqrt(2).
   static constexpr float log_tail[] = {0.66666666554406187F, 0.40000121914145558F, 0.28550812383011838F,
                                        0.23330696660983467F};
-  // (x + shift)·exp(x²/2)·Φ(-x) in (x - turn) / (x + turn) for 0 <= x <= cdf_end.
-  static constexpr float cdf_turn = 4.5F, cdf_shift = 2, cdf_end = 15;
-  static constexpr float cdf[] = {0.55122204872116835789F,     -0.25039990710456874621F,
-                                  0.14458854338723846474F,     -0.058809582907104587593F,
-                                  0.010126187606558751534F,    0.0064702488833337069395F,
-                                  -0.0063650079332180068058F,  0.0024677580294069452407F,
-                                  -0.00013526890100647639384F, -0.00029201900920390289787F};
+  // (x + shift)·exp(x²/2)·Φ(-x) in (x - turn) / (x + turn) for 0 <= x <= cdf_end, beyond which Φ(-x) and its
+  // slope are 0.
+  static constexpr float cdf_turn = 4, cdf_shift = 2, cdf_end = 14.4F;
+  static constexpr float cdf[] = {0.56646384780698795F,     -0.26710119835077690F,    0.13837888039472133F,
+                                  -0.043107071937485533F,   -0.0013326992068924464F,  0.0094445435658532600F,
+                                  -0.0044978663275144051F,  0.00034846059160949569F,  0.00051758144090683653F,
+                                  -0.00012175768273036595F, -0.000066768560544549627F};
   static constexpr float tanh_end = 10;                    // beyond it tanh is 1
   static constexpr std::uint32_t high_bits = 0xfffff000u;  // half of the mantissa: its square is exact
 };
@@ -170,28 +171,6 @@ REGARD_INLINE Batch<T> not_below(const Batch<T>& x, T low) {
 #else
   return xsimd::select(x < Batch<T>(low), Batch<T>(low), x);
 #endif
-}
-
-/// Is there a quotient in less time than the division takes?
-#if defined(__AVX512F__)
-template <class T>
-inline constexpr bool divides_fast = sizeof(T) == 4;
-#else
-template <class T>
-inline constexpr bool divides_fast = false;
-#endif
-
-/// a / b, for a b that is neither large nor small.
-template <class T>
-REGARD_INLINE Batch<T> quotient(const Batch<T>& a, const Batch<T>& b) {
-#if defined(__AVX512F__)
-  if constexpr (divides_fast<T>) {
-    // From a guess of 14 bits, and what it leaves over.
-    const Batch<T> guess = _mm512_rcp14_ps(b), near = a * guess;
-    return multiply_add<T>(multiply_add<T>(negate(b), near, a), guess, near);
-  }
-#endif
-  return a / b;
 }
 
 /// x, or high where that is less; a NaN stays.
@@ -371,9 +350,9 @@ REGARD_INLINE Batch<T> tanh(const Batch<T>& x) {
   return (e / (e + Batch<T>(T{2}))) | sign;
 }
 
-/// exp(-x²/2): the square in two parts, so that its rounding is not magnified.
+/// exp(-x²/2)·2^64: the square in two parts, so that its rounding is not magnified.
 template <class T>
-REGARD_INLINE Batch<T> exp_of_half_square(const Batch<T>& x) {
+REGARD_INLINE Batch<T> raised_bell(const Batch<T>& x) {
   const Batch<T> half(static_cast<T>(-0.5));
 #if defined(__FMA__)
   const Batch<T> of_half = x * half, square = x * of_half, lost = multiply_add(x, of_half, negate(square));
@@ -382,37 +361,45 @@ REGARD_INLINE Batch<T> exp_of_half_square(const Batch<T>& x) {
   const Batch<T> square = high * high * half, lost = (x - high) * (x + high) * half;
 #endif
 #if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) return raised_exp_by_sixteenths(square, lost) * Batch<T>(lowering<T>);
+  if constexpr (sizeof(T) == 4) return raised_exp_by_sixteenths(square, lost);
 #endif
-  return exp_of_negative<T>(square, lost);
+  return raised_exp_of_negative<T>(square, lost);
+}
+
+/// What makes a raised bell the normal density.
+template <class T>
+inline constexpr T density = static_cast<T>(0.39894228040143267794) * lowering<T>;
+
+/// |x|, as far as Φ is neither 0 nor 1.
+template <class T>
+REGARD_INLINE Batch<T> inside_of(const Batch<T>& x) {
+  return not_above(xsimd::abs(x), Constants<T>::cdf_end);
 }
 
 template <class T>
 REGARD_INLINE Batch<T> normal_pdf(const Batch<T>& x) {
-  return exp_of_half_square<T>(not_above(xsimd::abs(x), Constants<T>::cdf_end)) *
-         Batch<T>(static_cast<T>(0.39894228040143267794));
+  return raised_bell(inside_of(x)) * Batch<T>(density<T>);
 }
 
-/// Φ(x) from exp(-x²/2): times a slow function of |x|, which keeps all digits far to the left.
+/// exp(x²/2)·Φ(-x)·2^-64 for 0 <= x <= cdf_end: slow, so that Φ keeps all digits far to the left.
+template <class T>
+REGARD_INLINE Batch<T> lowered_tail(const Batch<T>& x) {
+  using C = Constants<T>;
+  const Batch<T> turn(C::cdf_turn), to_turn = x + turn, to_shift = x + Batch<T>(C::cdf_shift);
+  const Batch<T> share = Batch<T>(T{1}) / (to_turn * to_shift);  // one division for both quotients
+  return polynomial<T>((x - turn) * to_shift * share, C::cdf) * (to_turn * share) * Batch<T>(lowering<T>);
+}
+
 template <class T>
 REGARD_INLINE Batch<T> normal_cdf(const Batch<T>& x, const Batch<T>& inside, const Batch<T>& bell) {
-  using C = Constants<T>;
-  const Batch<T> turn(C::cdf_turn), to_turn = inside + turn, to_shift = inside + Batch<T>(C::cdf_shift);
-  Batch<T> below;
-  if constexpr (divides_fast<T>) {
-    const Batch<T> numerator = bell * polynomial<T>(quotient(inside - turn, to_turn), C::cdf);
-    below = quotient(numerator, to_shift);
-  } else {
-    const Batch<T> share = Batch<T>(T{1}) / (to_turn * to_shift);  // one division for both quotients
-    below = bell * (polynomial<T>((inside - turn) * to_shift * share, C::cdf) * (to_turn * share));
-  }
+  const Batch<T> below = bell * lowered_tail(inside);
   return xsimd::select(x > Batch<T>(T{0}), Batch<T>(T{1}) - below, below);
 }
 
 template <class T>
 REGARD_INLINE Batch<T> normal_cdf(const Batch<T>& x) {
-  const Batch<T> inside = not_above(xsimd::abs(x), Constants<T>::cdf_end);
-  return normal_cdf(x, inside, exp_of_half_square(inside));
+  const Batch<T> inside = inside_of(x);
+  return normal_cdf(x, inside, raised_bell(inside));
 }
 
 template <class T>
@@ -423,8 +410,8 @@ REGARD_INLINE Batch<T> gelu_exact(const Batch<T>& x) {
 /// Φ(x) + x·φ(x).
 template <class T>
 REGARD_INLINE Batch<T> gelu_slope(const Batch<T>& x) {
-  const Batch<T> inside = not_above(xsimd::abs(x), Constants<T>::cdf_end), bell = exp_of_half_square(inside);
-  return normal_cdf(x, inside, bell) + x * (bell * Batch<T>(static_cast<T>(0.39894228040143267794)));
+  const Batch<T> inside = inside_of(x), bell = raised_bell(inside);
+  return normal_cdf(x, inside, bell) + x * (bell * Batch<T>(density<T>));
 }
 
 inline constexpr double gelu_c = 0.79788456080286535588, gelu_k = 0.044715;
