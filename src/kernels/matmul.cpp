@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/blas.hpp"
+#include "kernels/large_product.hpp"
 #include "kernels/loops.hpp"
 #include "kernels/parallel.hpp"
 #include "kernels/small_product.hpp"
@@ -178,17 +179,29 @@ void run_small(const Batch<T>& batch) {
   });
 }
 
+Size work_of(double multiplications) {
+  return static_cast<Size>(std::min(multiplications, 1e12));
+}
+
 template <class T>
 void run_large(const Batch<T>& batch) {
   const SmallProduct<T>& at = batch.at;
   const double each = static_cast<double>(at.m) * static_cast<double>(at.n) * static_cast<double>(at.k);
   const Size products = batch.size();
+  if (is_ours(at)) {
+    const auto multiply_all = [&](Size begin, Size end) {
+      for (Size i = begin; i < end; ++i) large_product(batch.from(i, 1));
+    };
+    // Many are shared out themselves, few have blocks for all.
+    return products < 4 ? multiply_all(0, products)
+                        : parallel_ranges(products, work_of(each), multiplied, multiply_all);
+  }
   if (!stays_on_its_thread(each)) {
     for (Size i = 0; i < products; ++i) run_blas(batch.from(i, 1), {}, 0);
     return;
   }
   const Parts parts = parts_of(at.m, at.n, each);
-  const Size work = static_cast<Size>(std::min(each / static_cast<double>(parts.count), 1e12));
+  const Size work = work_of(each / static_cast<double>(parts.count));
   parallel_ranges(products * parts.count, work, multiplied, [&](Size begin, Size end) {
     for (Size i = begin; i < end; ++i) run_blas(batch.from(i / parts.count, 1), parts, i % parts.count);
   });
