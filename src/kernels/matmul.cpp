@@ -22,9 +22,9 @@ struct Matrix {
 };
 
 Matrix matrix_of(const Array& x, bool transpose) {
-  const int last = x.shape.rank() - 1;
-  const Matrix m{x.shape[last - 1], x.shape[last], x.strides[last - 1], x.strides[last]};
-  return transpose ? Matrix{m.columns, m.rows, m.column, m.row} : m;
+  const int last = x.shape.rank() - 1, row = transpose ? last : last - 1,
+            column = transpose ? last - 1 : last;
+  return {x.shape[row], x.shape[column], x.strides[row], x.strides[column]};
 }
 
 // How BLAS can read a matrix: its elements lie side by side along one axis, and `leading` is the step of the
@@ -137,7 +137,7 @@ void run_blas(const SmallProduct<T>& at, const Parts& parts, Size i) {
 /// All products of a batch: at.count for each element of the first `axes` leading axes.
 template <class T>
 struct Batch {
-  SmallProduct<T> at;
+  const SmallProduct<T>& at;
   const Array &out, &a, &b;
   int axes;
 
@@ -169,8 +169,10 @@ struct Batch {
 template <class T>
 void run_small(const Batch<T>& batch) {
   const auto run = rows<T>().small_product;
-  if (batch.axes == 0 && batch.at.count == 1) return run(batch.at);
-  parallel_ranges(batch.size(), batch.at.m * batch.at.n * batch.at.k, multiplied, [&](Size begin, Size end) {
+  const SmallProduct<T>& at = batch.at;
+  const Size each = at.m * at.n * at.k;
+  if (batch.axes == 0 && block_size(at.count, each, multiplied) >= at.count) return run(at);
+  parallel_ranges(batch.size(), each, multiplied, [&](Size begin, Size end) {
     while (begin < end) {
       const SmallProduct<T> part = batch.from(begin, end - begin);
       run(part);
@@ -236,9 +238,12 @@ void multiply(const Array& out, const Array& a, const Array& b, const Product& h
     if (!add) std::fill_n(out.as<T>(), numel(out.shape), T{0});
     return;
   }
-  SmallProduct<T> at{left.rows,       right.columns, left.columns, static_cast<T>(how.alpha),
-                     a.as<const T>(), left.row,      left.column,  b.as<const T>(),
-                     right.row,       right.column,  out.as<T>()};
+  SmallProduct<T> at;  // member by member: a list would set it to zeros first
+  at.m = left.rows, at.n = right.columns, at.k = left.columns;
+  at.alpha = static_cast<T>(how.alpha);
+  at.a = a.as<const T>(), at.a_row = left.row, at.a_column = left.column;
+  at.b = b.as<const T>(), at.b_row = right.row, at.b_column = right.column;
+  at.c = out.as<T>();
   at.adds = add;
   const int axes = gather_batch(at, out, a, b);
   const Batch<T> batch{at, out, a, b, axes};
