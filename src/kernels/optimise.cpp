@@ -60,6 +60,20 @@ void update_rows(const Call& call, const UpdateRow& update) {
   });
 }
 
+/// Are all arrays row-major and without gaps?
+bool all_dense(const Call& call) {
+  const Shape& shape = call.in(0).shape;
+  Size step = 1;
+  bool dense = true;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    if (shape[axis] == 1) continue;
+    for (int i = 0; i < call.input_count; ++i) dense &= call.in(i).strides[axis] == step;
+    for (int i = 0; i < call.output_count; ++i) dense &= call.out(i).strides[axis] == step;
+    step *= shape[axis];
+  }
+  return dense;
+}
+
 /// step(p, g, moments) changes p and the moments of one element. Where all rows are dense the place is the
 /// identity, so that the loop can be vectorised.
 template <class T, std::size_t moments, class Step>
@@ -115,9 +129,14 @@ void adam_kernel(const Call& call) {
   const T l2 = static_cast<T>(now.decoupled ? 0 : now.decay);
   const T shrink = static_cast<T>(now.decoupled ? 1 - now.rate * now.decay : 1);
   const AdamFigures<T> figures{rate, correction, beta2, epsilon, gain1, gain2, l2, shrink};
-  const auto dense_rows = rows<T>().adam;
-  update_rows<T, 2>(call, [&](const Starts<T, 2>& row, Size n, const auto& steps, bool dense) {
-    if (dense) return dense_rows(n, figures, {row[0], row[1], row[2], row[3], row[4], row[5], row[6]});
+  const auto dense_row = rows<T>().adam;
+  if (all_dense(call))
+    return parallel_ranges(numel(call.in(0).shape), 1, computed, [&](Size begin, Size end) {
+      const auto in = [&](int i) { return call.in(i).template as<const T>() + begin; };
+      const auto out = [&](int i) { return call.out(i).template as<T>() + begin; };
+      dense_row(end - begin, figures, {in(0), in(1), in(2), in(3), out(0), out(1), out(2)});
+    });
+  update_rows<T, 2>(call, [&](const Starts<T, 2>& row, Size n, const auto& steps, bool) {
     update_row<2>(
         row, n, [&](Size i, std::size_t array) { return i * steps[array]; },
         [=](T& value, T g, auto& m) {
