@@ -71,7 +71,8 @@ void pack_rows(const SmallProduct<T>& at, Size p, Size length, T* to) {
 template <class T>
 bool is_ours(const SmallProduct<T>& at) {
   static const bool wide = instruction_set() == "avx512";
-  return wide && at.m >= 8 && at.n >= 32 && at.k >= 8 && (at.a_column == 1 || at.a_row == 1) &&
+  const bool enough = at.b_column == 1 || at.a_column == 1 || at.m * at.n * at.k >= 1 << 20;
+  return wide && enough && at.m >= 8 && at.n >= 32 && at.k >= 8 && (at.a_column == 1 || at.a_row == 1) &&
          (at.b_column == 1 || at.b_row == 1);
 }
 
@@ -80,14 +81,15 @@ void large_product(const SmallProduct<T>& at) {
   const Size longest = std::min(depth, at.k);
   const Operand<T> a(at.a_column != 1 && is_far<T>(at.a_column), at.m * longest);
   const Operand<T> b(at.b_column != 1 || is_far<T>(at.b_row), at.n * longest);
-  const Size strips = blocks(at.n, columns_at_once<T>), all = blocks(at.m, rows_at_once) * strips;
+  // Those that follow one another have the same block of B.
+  const Size high = blocks(at.m, rows_at_once), all = high * blocks(at.n, columns_at_once<T>);
   for (Size p = 0; p < at.k; p += depth) {
     const Size length = std::min(depth, at.k - p);
     if (a.packed) pack_rows(at, p, length, a.room.data());
     if (b.packed) pack_columns(at, p, length, b.room.data());
     const auto multiply_blocks = [&](Size begin, Size end) {
       for (Size block = begin; block < end; ++block) {
-        const Size i = block / strips * rows_at_once, j = block % strips * columns_at_once<T>;
+        const Size i = block % high * rows_at_once, j = block / high * columns_at_once<T>;
         const Size height = std::min(rows_at_once, at.m - i), width = std::min(columns_at_once<T>, at.n - j);
         T* const c = at.c + i * at.n + j;
         for (Size row = 0; p == 0 && !at.adds && row < height; ++row)
