@@ -1,8 +1,11 @@
 # The loops in src/kernels/vector are compiled once per instruction set; the program picks one when it starts to compute.
 # regard_add_instruction_sets(target) adds them all. Never -march=native: what is built runs on any machine of its kind.
-set(instruction_sets baseline)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-  list(APPEND instruction_sets avx2 avx512)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+  set(instruction_sets neon)  # which every such processor has
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(instruction_sets baseline avx2 avx512)
+else()
+  set(instruction_sets baseline)
 endif()
 set(avx2_options -mavx2 -mfma)
 set(avx512_options ${avx2_options} -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl)

@@ -19,6 +19,9 @@ Table make_table();
 namespace avx512 {
 Table make_table();
 }
+namespace neon {
+Table make_table();
+}
 
 namespace {
 
@@ -40,7 +43,11 @@ bool has_avx512() {
 
 // The better the later.
 constexpr InstructionSet all_sets[] = {
+#if defined(__aarch64__)
+    {"neon", always, neon::make_table},
+#else
     {"baseline", always, baseline::make_table},
+#endif
 #if defined(__x86_64__)
     {"avx2", has_avx2, avx2::make_table},
     {"avx512", has_avx512, avx512::make_table},

@@ -22,7 +22,8 @@ Blas kind_of(const char* blas_kernels) {
 constexpr Size many = Size{1} << 20, all = Size{1} << 21;  // the latter: what was measured
 
 // clang-format off
-// From benchmarks/products.cpp, with OpenBLAS 0.3.21 on one thread; `others` beside its kernels for Haswell.
+// From benchmarks/products.cpp, with OpenBLAS 0.3.21 on one thread; `others` beside its kernels for Haswell. Sets that
+// nobody has measured, such as NEON, have the first row's.
 constexpr struct {
   const char* set;
   Blas blas;

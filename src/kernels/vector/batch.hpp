@@ -59,9 +59,30 @@ REGARD_INLINE Batch<T> multiply_add(const Batch<T>& a, const Batch<T>& b, const 
     return _mm512_fmadd_ps(a, b, c);
   else
     return _mm512_fmadd_pd(a, b, c);
+#elif defined(__aarch64__)
+  if constexpr (std::is_same_v<T, float>)
+    return vfmaq_f32(c, a, b);
+  else
+    return vfmaq_f64(c, a, b);
 #else
   return xsimd::fma(a, b, c);
 #endif
+}
+
+/// Not a / b and sqrt(x), which for float are estimates in xsimd's NEON.
+template <class T>
+REGARD_INLINE Batch<T> divide(const Batch<T>& a, const Batch<T>& b) {
+#if defined(__aarch64__)
+  if constexpr (std::is_same_v<T, float>) return vdivq_f32(a, b);
+#endif
+  return a / b;
+}
+template <class T>
+REGARD_INLINE Batch<T> square_root(const Batch<T>& x) {
+#if defined(__aarch64__)
+  if constexpr (std::is_same_v<T, float>) return vsqrtq_f32(x);
+#endif
+  return xsimd::sqrt(x);
 }
 
 /// Not x != x, which is false for a NaN in some of xsimd's instruction sets.

@@ -35,7 +35,7 @@ void set_rows(Rows<T>& rows) {
 
   UNARY(negate,     negate(x))
   UNARY(square,     x * x)
-  UNARY(sqrt,       xsimd::sqrt(x))
+  UNARY(sqrt,       square_root<T>(x))
   UNARY(abs,        xsimd::abs(x))
   UNARY(sign,       xsimd::select(x > V(T{0}), V(T{1}), xsimd::select(x < V(T{0}), V(T{-1}), x)))
   UNARY(relu,       xsimd::select(x <= V(T{0}), V(T{0}), x))
@@ -44,7 +44,7 @@ void set_rows(Rows<T>& rows) {
   BINARY(add,       a + b)
   BINARY(subtract,  a - b)
   BINARY(multiply,  a * b)
-  BINARY(divide,    a / b)
+  BINARY(divide,    divide<T>(a, b))
   BINARY(maximum,   xsimd::select((a > b) | is_nan(a), a, b))
   BINARY(minimum,   xsimd::select((a < b) | is_nan(a), a, b))
   // clang-format on

@@ -300,7 +300,7 @@ REGARD_INLINE Batch<T> log_of_normal(const Batch<T>& x, const Batch<T>& added_to
   m = xsimd::select(small, m + m, m);
   k = xsimd::select(small, k - Batch<T>(T{1}), k);
   const Batch<T> f = m - Batch<T>(T{1});
-  const Batch<T> s = f / (f + Batch<T>(T{2}));
+  const Batch<T> s = divide<T>(f, f + Batch<T>(T{2}));
   const Batch<T> z = s * s, half_square = f * f * Batch<T>(static_cast<T>(0.5));
   const Batch<T> tail = s * (half_square + z * polynomial(z, C::log_tail)) + k * Batch<T>(C::log2_low);
   return multiply_add<T>(k, Batch<T>(C::log2_high), f - (half_square - tail));
@@ -325,13 +325,13 @@ template <class T>
 REGARD_INLINE Batch<T> log_1_plus(const Batch<T>& t) {
   const Batch<T> sum = t + Batch<T>(T{1});
   const Batch<T> lost = t - (sum - Batch<T>(T{1}));
-  return log_of_normal(sum, Batch<T>(T{0})) + lost / sum;
+  return log_of_normal(sum, Batch<T>(T{0})) + divide<T>(lost, sum);
 }
 
 template <class T>
 REGARD_INLINE Batch<T> sigmoid(const Batch<T>& x) {
   const Batch<T> e = exp_of_negative(negate<T>(xsimd::abs(x))), one(T{1});
-  return xsimd::select(x < Batch<T>(T{0}), e, one) / (one + e);
+  return divide<T>(xsimd::select(x < Batch<T>(T{0}), e, one), one + e);
 }
 
 /// max(x, 0) + log(1 + exp(-|x|)); a NaN stays.
@@ -347,7 +347,7 @@ REGARD_INLINE Batch<T> tanh(const Batch<T>& x) {
   const Batch<T> inside = not_above(xsimd::abs(x), Constants<T>::tanh_end);
   const Batch<T> e = exp_minus_1(inside + inside);
   const Batch<T> sign = x & Batch<T>(-T{0});
-  return (e / (e + Batch<T>(T{2}))) | sign;
+  return divide<T>(e, e + Batch<T>(T{2})) | sign;
 }
 
 /// exp(-x²/2)·2^64: the square in two parts, so that its rounding is not magnified.
@@ -386,7 +386,7 @@ template <class T>
 REGARD_INLINE Batch<T> lowered_tail(const Batch<T>& x) {
   using C = Constants<T>;
   const Batch<T> turn(C::cdf_turn), to_turn = x + turn, to_shift = x + Batch<T>(C::cdf_shift);
-  const Batch<T> share = Batch<T>(T{1}) / (to_turn * to_shift);  // one division for both quotients
+  const Batch<T> share = divide<T>(Batch<T>(T{1}), to_turn * to_shift);  // one division for both quotients
   return polynomial<T>((x - turn) * to_shift * share, C::cdf) * (to_turn * share) * Batch<T>(lowering<T>);
 }
 
@@ -432,7 +432,7 @@ REGARD_INLINE Batch<T> gelu_tanh_slope(const Batch<T>& x) {
   const Batch<T> twice_u = twice_c * (inside + Batch<T>(static_cast<T>(gelu_k)) * (square * inside));
   const Batch<T> twice_slope = twice_c * multiply_add(square, Batch<T>(static_cast<T>(3 * gelu_k)), one);
   // s and 1 - s without a loss of digits in either.
-  const Batch<T> e = exp_of_negative(negate<T>(xsimd::abs(twice_u))), share = one / (one + e),
+  const Batch<T> e = exp_of_negative(negate<T>(xsimd::abs(twice_u))), share = divide<T>(one, one + e),
                  rest = e * share;
   const Truths<T> left = twice_u < zero;
   const Batch<T> s = xsimd::select(left, rest, share), other = xsimd::select(left, share, rest);

@@ -19,7 +19,7 @@ void adam_row(Size n, const AdamFigures<T>& at, const AdamRow<T>& row) {
         store(row.new_m + i, count, first);
         store(row.new_v + i, count, second);
         store(row.new_p + i, count,
-              V(shrink * value - rate * first / (xsimd::sqrt(second) * correction + epsilon)));
+              V(shrink * value - divide<T>(rate * first, square_root<T>(second) * correction + epsilon)));
       });
 }
 
