@@ -37,15 +37,21 @@ Array of_rank_4(const Array& x) {
 }
 
 /// The matrices of the last two axes: where they lie, or in a copy where the numbers of a row are not side by
-/// side.
+/// side. What is stretched over an axis is copied once.
 template <class T>
 class Matrices {
  public:
   explicit Matrices(const Array& x) : x_(of_rank_4(x)) {
     if (x_.shape[3] <= 1 || x_.strides[3] == 1 || !x.data) return;
-    copy_ = detail::PoolArray<T>::unset(static_cast<std::size_t>(numel(x_.shape)));
-    Array copied{copy_.data(), x.dtype, x_.shape, contiguous_strides(x_.shape)};
-    map1<T, T>(x_, copied, [](T number) { return number; });
+    Array once = x_;
+    for (int axis = 0; axis < 3; ++axis)
+      if (x_.strides[axis] == 0 && x_.shape[axis] > 1) once.shape[axis] = 1;
+    copy_ = detail::PoolArray<T>::unset(static_cast<std::size_t>(numel(once.shape)));
+    Array copied{copy_.data(), x.dtype, once.shape, contiguous_strides(once.shape)};
+    map1<T, T>(once, copied, [](T number) { return number; });
+    for (int axis = 0; axis < 3; ++axis)
+      if (once.shape[axis] != x_.shape[axis]) copied.strides[axis] = 0;
+    copied.shape = x_.shape;
     x_ = copied;
   }
 

@@ -26,7 +26,9 @@ double flops(std::string_view op, const ShapeOf& input, const Shape& y) {
   const auto number = [](Size count) { return static_cast<double>(count); };
   if (const auto found = per_sum.find(op); found != per_sum.end() && numel(y) > 0) {
     const Shape& a = input(0);
-    return found->second * number(numel(y)) * number(a[a.rank() - 2] * a[a.rank() - 1] / y[y.rank() - 2]);
+    // A weight's gradient adds up over the rows of all leading axes.
+    const Size rows = y.rank() < a.rank() ? numel(a) / a.back() : a[a.rank() - 2];
+    return found->second * number(numel(y)) * number(rows * a.back() / y[y.rank() - 2]);
   }
   if (const auto found = in_blocks.find(op); found != in_blocks.end() && numel(y) > 0) {
     const Shape &key = input(1), &value = input(2);

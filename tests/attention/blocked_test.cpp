@@ -68,9 +68,9 @@ TEST(BlockedAttention, EqualsTheDenseWayForEveryMask) {
 
 // Queries go by 64, keys by 256.
 TEST(BlockedAttention, EqualsTheDenseWayAtSizesAroundTheBlocks) {
-  const std::vector<std::pair<Size, Size>> sizes = {
-      {1, 1},     {1, 300},   {63, 255}, {64, 256}, {65, 257}, {129, 513},
-      {300, 600}, {257, 129}, {600, 1},  {0, 5},    {5, 0}};
+  const std::vector<std::pair<Size, Size>> sizes = {{1, 1},    {1, 300},   {63, 255},  {64, 256},
+                                                    {65, 257}, {129, 513}, {300, 600}, {257, 129},
+                                                    {600, 1},  {0, 5},     {5, 0}};
   for (const auto& [queries, keys] : sizes) {
     for (const Mask& mask : {Mask(), Mask::causal(Align::top_left), Mask::causal(Align::bottom_right),
                              Mask::window(20, Align::top_left),
@@ -155,6 +155,25 @@ TEST(BlockedAttention, TakesEveryLayoutAndABatchOfOne) {
                      attention(q, k, v, {}, by(AttentionPath::dense)), 1e-12, 1e-12);
   expect_same(Inputs({1, 1, 1, 3, 4, 0, 2}, rng), {});
   expect_same(Inputs({1, 1, 1, 3, 4, 2, 0}, rng), {});
+}
+
+// One number everywhere, one row for all tokens, one token's column for all.
+TEST(BlockedAttention, TakesAStretchedGradient) {
+  Rng rng(65);
+  const Inputs x({2, 2, 1, 70, 90, 4, 3}, rng);
+  const Shape shape{2, 2, 70, 3};
+  for (const Shape& given : {Shape{1, 1, 1, 1}, Shape{1, 1, 1, 3}, Shape{2, 1, 70, 1}}) {
+    GradOptions options;
+    options.seeds = {broadcast_to(random_tensor(given, rng), shape)};
+    const auto gradients = [&](AttentionPath path) {
+      const Tensors leaves{variable(x.query), variable(x.key), variable(x.value)};
+      return grad({attention(leaves[0], leaves[1], leaves[2], Mask::causal(Align::top_left), by(path))},
+                  leaves, options);
+    };
+    const Tensors dense = gradients(AttentionPath::dense), blocked = gradients(AttentionPath::blocked);
+    for (std::size_t i = 0; i < dense.size(); ++i)
+      EXPECT_TENSOR_NEAR(blocked[i], dense[i], 1e-12, 1e-12) << to_string(given) << ", input " << i;
+  }
 }
 
 TEST(BlockedAttention, TakesAScaleAndLargeScores) {
