@@ -237,18 +237,17 @@ REGARD_INLINE Batch<T> sixteenth_power(const Batch<T>& x) {
 
 #if defined(__AVX512F__)
 
-/// raised_exp_of_negative where an error of 2 units in the last place will do: x = k·log(2)/16 + r, and
-/// 2^(k/16) from a table where the lowest four bits of k say, shifted by the others. Without a low part x is
-/// a rounded difference, beside which that of the logarithm is nothing.
+/// raised_exp_of_negative of no less than exp_low, where an error of 2 units in the last place will do: x =
+/// k·log(2)/16 + r, and 2^(k/16) from a table where the lowest four bits of k say, shifted by the others.
+/// Without a low part x is a rounded difference, beside which that of the logarithm is nothing.
 template <class T, class Low = Nothing>
 REGARD_INLINE Batch<T> raised_exp_by_sixteenths(const Batch<T>& x, const Low& low = {}) {
   using C = Constants<T>;
   constexpr T shift = static_cast<T>(3 * (Bits<T>{1} << (C::mantissa_bits - 1)) + 16 * 64);
-  const Batch<T> inside = not_below(x, C::exp_low);
   const Batch<T> sum =
-      multiply_add(inside, Batch<T>(static_cast<T>(16 * 1.442695040888963407359925)), Batch<T>(shift));
+      multiply_add(x, Batch<T>(static_cast<T>(16 * 1.442695040888963407359925)), Batch<T>(shift));
   const Batch<T> k = sum - Batch<T>(shift);
-  Batch<T> r = multiply_add<T>(k, Batch<T>(-C::log2_sixteenth), inside);
+  Batch<T> r = multiply_add<T>(k, Batch<T>(-C::log2_sixteenth), x);
   if constexpr (!std::is_same_v<Low, Nothing>)
     r = r + multiply_add<T>(k, Batch<T>(-C::log2_sixteenth_low), low);
   const Batch<T> exp_minus_1 = multiply_add<T>(r * r, polynomial(r, C::sixteenth_tail), r);
@@ -263,7 +262,7 @@ REGARD_INLINE Batch<T> raised_exp_by_sixteenths(const Batch<T>& x, const Low& lo
 template <class T>
 REGARD_INLINE Batch<T> raised_exp_of_rounded(const Batch<T>& x) {
 #if defined(__AVX512F__)
-  return raised_exp_by_sixteenths(x);
+  return raised_exp_by_sixteenths(not_below(x, Constants<T>::exp_low));
 #else
   return raised_exp_of_negative(x);
 #endif
@@ -402,9 +401,12 @@ REGARD_INLINE Batch<T> normal_cdf(const Batch<T>& x) {
   return normal_cdf(x, inside, raised_bell(inside));
 }
 
+/// x·Φ(x) = max(x, 0) - |x|·Φ(-|x|), where the last is 0 far out, but for -inf.
 template <class T>
 REGARD_INLINE Batch<T> gelu_exact(const Batch<T>& x) {
-  return x * normal_cdf(x);
+  const Batch<T> inside = inside_of(x), below = raised_bell(inside) * lowered_tail(inside);
+  const Batch<T> minus_size = not_above(x, Constants<T>::cdf_end) | Batch<T>(-T{0});
+  return multiply_add<T>(minus_size, below, not_below(x, -T{0}));
 }
 
 /// Φ(x) + x·φ(x).
