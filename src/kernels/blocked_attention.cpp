@@ -26,49 +26,50 @@ struct Matrix {
   T* row(Size i) const { return first + i * step; }
 };
 
-/// An array of rank 2 to 4 as [batch, heads, tokens, width].
-Array of_rank_4(const Array& x) {
-  if (x.shape.rank() == 4) return x;
-  const bool has_batch = x.shape.rank() == 3;
-  const auto widened = [&](const Sizes& s, Size missing) {
-    return has_batch ? Sizes{s[0], missing, s[1], s[2]} : Sizes{missing, missing, s[0], s[1]};
-  };
-  return {x.data, x.dtype, widened(x.shape, 1), widened(x.strides, 0)};
-}
-
-/// The matrices of the last two axes: where they lie, or in a copy where the numbers of a row are not side by
-/// side. What is stretched over an axis is copied once.
+/// An array of rank 2 to 4 as [batch, heads, tokens, width]: its last two axes where they lie, or in a copy
+/// where the numbers of a row are not side by side. What is stretched over an axis is copied once.
 template <class T>
 class Matrices {
  public:
-  explicit Matrices(const Array& x) : x_(of_rank_4(x)) {
-    if (x_.shape[3] <= 1 || x_.strides[3] == 1 || !x.data) return;
-    Array once = x_;
-    for (int axis = 0; axis < 3; ++axis)
-      if (x_.strides[axis] == 0 && x_.shape[axis] > 1) once.shape[axis] = 1;
-    copy_ = detail::PoolArray<T>::unset(static_cast<std::size_t>(numel(once.shape)));
-    Array copied{copy_.data(), x.dtype, once.shape, contiguous_strides(once.shape)};
-    map1<T, T>(once, copied, [](T number) { return number; });
-    for (int axis = 0; axis < 3; ++axis)
-      if (once.shape[axis] != x_.shape[axis]) copied.strides[axis] = 0;
-    copied.shape = x_.shape;
-    x_ = copied;
+  explicit Matrices(const Array& x) : first_(x.as<T>()) {
+    const int rank = x.shape.rank();
+    for (int axis = 0; axis < 4; ++axis) {
+      const int from = axis >= 2 ? axis - 4 + rank : axis < rank - 2 ? axis : -1;
+      shape_[axis] = from < 0 ? 1 : x.shape[from];
+      strides_[axis] = from < 0 ? 0 : x.strides[from];
+    }
+    if (shape_[3] > 1 && strides_[3] != 1 && first_) copy(x.dtype);
   }
 
-  Size batch() const { return x_.shape[0]; }
-  Size heads() const { return x_.shape[1]; }
-  Size rows() const { return x_.shape[2]; }
-  Size width() const { return x_.shape[3]; }
+  Size batch() const { return shape_[0]; }
+  Size heads() const { return shape_[1]; }
+  Size rows() const { return shape_[2]; }
+  Size width() const { return shape_[3]; }
 
   /// One batch serves all.
   Matrix<T> part(Size b, Size h, const Span& rows) const {
     T* const first =
-        x_.as<T>() + (batch() == 1 ? 0 : b * x_.strides[0]) + h * x_.strides[1] + rows.begin * x_.strides[2];
-    return {first, rows.size(), width(), x_.strides[2]};
+        first_ + (batch() == 1 ? 0 : b * strides_[0]) + h * strides_[1] + rows.begin * strides_[2];
+    return {first, rows.size(), width(), strides_[2]};
   }
 
  private:
-  Array x_;
+  void copy(DType dtype) {
+    Array once{first_, dtype, {}, {}};
+    for (int axis = 0; axis < 4; ++axis) {
+      once.shape.push_back(axis < 3 && strides_[axis] == 0 ? std::min<Size>(1, shape_[axis]) : shape_[axis]);
+      once.strides.push_back(strides_[axis]);
+    }
+    copy_ = detail::PoolArray<T>::unset(static_cast<std::size_t>(numel(once.shape)));
+    const Array copied{copy_.data(), dtype, once.shape, contiguous_strides(once.shape)};
+    map1<T, T>(once, copied, [](T number) { return number; });
+    first_ = copy_.data();
+    for (int axis = 0; axis < 4; ++axis)
+      strides_[axis] = once.shape[axis] == shape_[axis] ? copied.strides[axis] : 0;
+  }
+
+  T* first_;
+  Size shape_[4], strides_[4];
   detail::PoolArray<T> copy_;
 };
 
