@@ -54,17 +54,6 @@ int processors() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-int threads_from_environment() {
-  const char* const text = std::getenv("REGARD_THREADS");
-  if (!text || !*text) return std::min(processors(), most_threads);
-  char* end = nullptr;
-  const long number = std::strtol(text, &end, 10);
-  if (*end || number < 1 || number > most_threads)
-    throw ValueError("REGARD_THREADS=" + std::string(text) + ": expected a number from 1 to " +
-                     std::to_string(most_threads));
-  return static_cast<int>(number);
-}
-
 std::atomic<int> wanted_threads{0};     // 0: nobody has said
 std::atomic<bool> pool_is_gone{false};  // at exit, and in a child process, which has no threads but one
 thread_local bool in_a_block = false;
@@ -231,6 +220,16 @@ Pool& pool() {
 
 }  // namespace
 
+int choose_threads(const char* wanted) {
+  if (!wanted || !*wanted) return std::min(processors(), most_threads);
+  char* end = nullptr;
+  const long number = std::strtol(wanted, &end, 10);
+  if (*end || number < 1 || number > most_threads)
+    throw ValueError("REGARD_THREADS=" + std::string(wanted) + ": expected a number from 1 to " +
+                     std::to_string(most_threads));
+  return static_cast<int>(number);
+}
+
 void run_blocks(Size blocks, void (*task)(const void* context, Size block), const void* context) {
   const int count = in_a_block ? 1 : threads();
   if (count > 1 && !pool_is_gone.load()) {
@@ -252,7 +251,7 @@ void set_threads(int threads) {
 
 int threads() {
   if (const int wanted = kernels::wanted_threads.load(std::memory_order_relaxed)) return wanted;
-  static const int standard = kernels::threads_from_environment();
+  static const int standard = kernels::choose_threads(std::getenv("REGARD_THREADS"));
   return standard;
 }
 

@@ -18,6 +18,10 @@ constexpr Work moved{65536};         ///< elements that are copied, added, compa
 constexpr Work computed{16384};      ///< elements that go through exp or the like, or through several loops
 constexpr Work multiplied{1 << 20};  ///< multiplications of a product of matrices
 
+/// What REGARD_THREADS says; null or "" for one per processor that the process may run on. ValueError for
+/// what is no number from 1 to 1024.
+int choose_threads(const char* wanted);
+
 /// Calls task(context, block) for each block, see parallel_for.
 void run_blocks(Size blocks, void (*task)(const void* context, Size block), const void* context);
 

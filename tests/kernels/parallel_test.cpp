@@ -37,6 +37,16 @@ TEST(Threads, AreAtLeastOne) {
   EXPECT_EQ(threads(), 1024);
 }
 
+TEST(Threads, AreAsManyAsTheVariableSays) {
+  EXPECT_GE(kernels::choose_threads(nullptr), 1);
+  EXPECT_EQ(kernels::choose_threads(""), kernels::choose_threads(nullptr));
+  EXPECT_EQ(kernels::choose_threads("1"), 1);
+  EXPECT_EQ(kernels::choose_threads("1024"), 1024);
+  for (const char* wrong : {"0", "-1", "1025", "two", "2x", "1.5", "99999999999999999999"})
+    EXPECT_THROWS_WITH(kernels::choose_threads(wrong), ValueError,
+                       std::string("REGARD_THREADS=") + wrong + ": expected a number from 1 to 1024");
+}
+
 TEST(Threads, RunEveryBlockOnce) {
   for (const int count : {1, 2, 3, 7})
     for (const Size blocks : {0, 1, 2, 3, 6, 7, 8, 100, 1000}) {
