@@ -22,7 +22,7 @@ struct Context {
 };
 
 /// `__thread`, unlike thread_local, is read without asking whether it has been constructed.
-extern REGARD_API __thread Context this_context;
+REGARD_API extern __thread Context this_context;
 inline Context& context() {
   return this_context;
 }
