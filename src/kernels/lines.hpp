@@ -42,6 +42,18 @@ void for_each_line_in_parallel(const std::array<const Array*, count>& arrays, in
   });
 }
 
+/// Like for_each_line; but calls lines(offsets, n, steps) for n of them in equal steps, in any order, several
+/// at a time.
+template <int count, class Lines>
+void for_each_row_of_lines_in_parallel(const std::array<const Array*, count>& arrays, int axis, Work work,
+                                       Lines&& lines) {
+  const Walk<count> walk(arrays, axis);
+  const Size size = walk.size(), each = std::max<Size>(1, arrays[0]->shape[axis]);
+  if (block_size(size, each, work) >= size) return for_each_row<count>(walk, lines);
+  parallel_ranges(size, each, work,
+                  [&](Size begin, Size end) { for_each_row<count>(walk, begin, end, lines); });
+}
+
 /// The step of a dense line, known when the loop is compiled, so that it can be vectorised.
 using UnitStep = std::integral_constant<Size, 1>;
 

@@ -38,6 +38,21 @@ void forward(const Call& c) {
   });
 }
 
+/// Dense lines of (x, keep) -> y as they lie, others one at a time.
+template <class T>
+void softmax_of_lines(const Call& c) {
+  const int axis = c.get<SoftmaxAxis>().axis;
+  const Array &y = c.out(), &x = c.in(0), keep = c.input_count > 1 ? c.in(1) : Array{};
+  const auto is_dense = [axis](const Array& array) { return !array.data || array.strides[axis] == 1; };
+  if (!is_dense(y) || !is_dense(x) || !is_dense(keep)) return forward<T, &Rows<T>::softmax>(c);
+  const bool* const kept = keep.data ? keep.as<const bool>() : nullptr;
+  for_each_row_of_lines_in_parallel<3>(
+      {&y, &x, kept ? &keep : &x}, axis, computed, [&](const auto& at, Size lines, const auto& step) {
+        rows<T>().softmax_lines({lines, y.shape[axis], x.as<const T>() + at[1], step[1],
+                                 kept ? kept + at[2] : nullptr, step[2], y.as<T>() + at[0], step[0]});
+      });
+}
+
 /// The row function on every line of (dy, y, keep) -> dx.
 template <class T, auto function>
 void backward(const Call& c) {
@@ -64,7 +79,7 @@ void backward(const Call& c) {
   const KernelSet op = {forward<float, &Rows<float>::op>, forward<double, &Rows<double>::op>};
 #define BACKWARD(op) \
   const KernelSet op = {backward<float, &Rows<float>::op>, backward<double, &Rows<double>::op>};
-FORWARD(softmax)
+const KernelSet softmax = {softmax_of_lines<float>, softmax_of_lines<double>};
 FORWARD(log_softmax)
 BACKWARD(softmax_backward)
 BACKWARD(log_softmax_backward)

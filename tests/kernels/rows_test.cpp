@@ -229,6 +229,31 @@ TEST(Rows, SoftmaxOfNothingIsZeroUnderAMaskAndNaNWithoutOne) {
   });
 }
 
+// The rows of a softmax that are taken together, with and without masks, one of which hides everything.
+TEST(Rows, SoftmaxOfLinesIsThatOfEach) {
+  on_every_set([](const auto& rows) {
+    using T = NumberOf<decltype(rows)>;
+    for (const Size n : lengths) {
+      constexpr Size lines = 5;
+      const Size x_step = n + 3, y_step = n + 2, keep_step = n + 1;
+      std::vector<T> x = random_numbers<T>(lines * x_step, -10, 10);
+      std::fill_n(x.begin() + 2 * x_step, n, -infinity<T>);
+      const Mask keep(lines * keep_step, 5);
+      std::fill_n(keep.keep.get() + 3 * keep_step, n, false);
+      for (const bool* const kept :
+           {static_cast<const bool*>(nullptr), static_cast<const bool*>(keep.keep.get())}) {
+        std::vector<T> together(static_cast<std::size_t>(lines * y_step), T{7}), alone = together;
+        rows.softmax_lines({lines, n, x.data(), x_step, kept, keep_step, together.data(), y_step});
+        for (Size i = 0; i < lines; ++i)
+          rows.softmax(n, x.data() + i * x_step, kept ? kept + i * keep_step : nullptr,
+                       alone.data() + i * y_step);
+        for (std::size_t i = 0; i < alone.size(); ++i)
+          ASSERT_TRUE(same_bits(together[i], alone[i])) << n << ", " << i;
+      }
+    }
+  });
+}
+
 TEST(Rows, SoftmaxFadesThroughTheDenormalNumbersToZero) {
   on_every_set([](const auto& rows) {
     using T = NumberOf<decltype(rows)>;

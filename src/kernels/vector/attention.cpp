@@ -75,7 +75,7 @@ REGARD_INLINE T online_softmax_of(Size n, T* s, Kept kept, bool whole, T& larges
     return T{1};
   }
   const Batch<T> shift(largest), factor(whole ? T{1} : static_cast<T>(1 / raised_by));
-  const double sum = sum_of<T>(
+  const double sum = sum_of<T, vectors_beside_exp>(
       n, [=](Size i, auto count) __attribute__((always_inline)) {
         const Batch<T> power = kept(raised_exp_of_rounded<T>(load(s + i) - shift), T{0}, i, count);
         store(s + i, Batch<T>(power * factor));

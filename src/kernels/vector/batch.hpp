@@ -15,6 +15,13 @@
 // Debug builds inline as well: a function that is not inlined gets a name the linker sees.
 #define REGARD_INLINE inline __attribute__((always_inline))
 
+// A loop, before anything else is done with it: only then are the vectors of an array kept in registers.
+#if defined(__GNUC__) && !defined(__clang__)
+#define REGARD_UNROLLED _Pragma("GCC unroll 12")
+#else
+#define REGARD_UNROLLED
+#endif
+
 namespace regard::kernels::REGARD_VARIANT {
 namespace {
 
@@ -68,6 +75,13 @@ REGARD_INLINE Batch<T> multiply_add(const Batch<T>& a, const Batch<T>& b, const 
   return xsimd::fma(a, b, c);
 #endif
 }
+
+/// Is it rounded once?
+#if defined(__FMA__) || defined(__aarch64__)
+inline constexpr bool is_fused = true;
+#else
+inline constexpr bool is_fused = false;
+#endif
 
 /// Not a / b and sqrt(x), which for float are estimates in xsimd's NEON.
 template <class T>

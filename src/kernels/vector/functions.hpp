@@ -24,8 +24,11 @@ struct Constants<float> {
   // Beyond these exp is 0 or infinite.
   static constexpr float exp_low = -104, exp_high = 89;
   // (exp(r) - 1 - r) / r² for |r| <= log(2) / 2.
-  static constexpr float exp_tail[] = {0.50000000134658092F, 0.16666666681623231F, 0.041666464925285905F,
-                                       0.0083333109254809F,  0.0013933649996309F,  0.00019890990824673654F};
+  static constexpr float exp_tail[] = {0.49999993447788F, 0.16666520631719F, 0.041668388047065F,
+                                       0.0083687168788125F, 0.0013814598558171F};
+  // The same, where an error of 1.8 units in the last place will do.
+  static constexpr float short_exp_tail[] = {0.49999231495381F, 0.16667114650023F, 0.041890156814292F,
+                                             0.0083125201413055F};
   // log(2) / 16 in two parts, (exp(r) - 1 - r) / r² for |r| <= log(2) / 32, and the bits of 2^(j/16) less j
   // in the exponent's lowest bits.
   static constexpr float log2_sixteenth = 0.043321698904037476F,
@@ -37,13 +40,13 @@ struct Constants<float> {
   // (log((1 + s) / (1 - s)) - 2s) / s³ in s² for s up to where the ratio is sqrt(2).
   static constexpr float log_tail[] = {0.66666666554406187F, 0.40000121914145558F, 0.28550812383011838F,
                                        0.23330696660983467F};
-  // (x + shift)·exp(x²/2)·Φ(-x) in (x - turn) / (x + turn) for 0 <= x <= cdf_end, beyond which Φ(-x) and its
-  // slope are 0.
-  static constexpr float cdf_turn = 4, cdf_shift = 2, cdf_end = 14.4F;
-  static constexpr float cdf[] = {0.56646384780698795F,     -0.26710119835077690F,    0.13837888039472133F,
-                                  -0.043107071937485533F,   -0.0013326992068924464F,  0.0094445435658532600F,
-                                  -0.0044978663275144051F,  0.00034846059160949569F,  0.00051758144090683653F,
-                                  -0.00012175768273036595F, -0.000066768560544549627F};
+  // exp(x²/2)·Φ(-x)·2^-64 as a quotient of polynomials, fitted with each coefficient rounded in turn, for 0
+  // <= x <= cdf_end, beyond which Φ(-x) and its slope are 0 and exp(-x²/2) is less than exp(exp_low).
+  static constexpr float cdf_end = 14.4F;
+  static constexpr float cdf_above[] = {2.71050543e-20F, 2.37225884e-20F, 9.90393606e-21F, 2.1924198e-21F,
+                                        2.21480714e-22F};
+  static constexpr float cdf_below[] = {1.0F,         1.6730938F,   1.20032263F,
+                                        0.468038231F, 0.101382151F, 0.0102409534F};
   static constexpr float tanh_end = 10;                    // beyond it tanh is 1
   static constexpr std::uint32_t high_bits = 0xfffff000u;  // half of the mantissa: its square is exact
 };
@@ -67,6 +70,7 @@ struct Constants<double> {
       2.5105217004720745164e-8,
       2.0914686968086877233e-9,
   };
+  static constexpr const double (&short_exp_tail)[11] = exp_tail;
   static constexpr double log2_sixteenth = 0.04332169878499658, log2_sixteenth_low = 1.449404258653937e-18;
   static constexpr double sixteenth_tail[] = {0.5, 0.16666666665301144786, 0.041666666664959767097,
                                               0.0083334497245283561569, 0.0013889034377693011883};
@@ -78,7 +82,8 @@ struct Constants<double> {
   static constexpr double log_tail[] = {
       0.66666666666666666465, 0.4000000000000087823,  0.28571428570802848023, 0.22222222391887056937,
       0.18181795621633707591, 0.15386240708919348304, 0.13268746196943832282, 0.1308690787387854333};
-  static constexpr double cdf_turn = 5.25, cdf_shift = 3, cdf_end = 39;
+  // (x + shift)·exp(x²/2)·Φ(-x) in (x - turn) / (x + turn) for 0 <= x <= cdf_end.
+  static constexpr double cdf_turn = 5.25, cdf_shift = 3, cdf_end = 38.6;
   static constexpr double cdf[] = {
       0.60627790453471620017,     -0.36567912834459994388,     0.2609262800877863782,
       -0.15738696390410095047,    0.077514613277415341513,     -0.028808944931393271117,
@@ -101,6 +106,18 @@ REGARD_INLINE Batch<T> polynomial(const Batch<T>& x, const T (&c)[count]) {
   return sum;
 }
 
+/// The same from pairs of terms, in half the time until it is known.
+template <class T, std::size_t count>
+REGARD_INLINE Batch<T> polynomial(const Batch<T>& x, const Batch<T>& square, const T (&c)[count]) {
+  constexpr std::size_t last = (count - 1) / 2 * 2;
+  const auto pair = [&](std::size_t i) __attribute__((always_inline)) {
+    return i + 1 < count ? multiply_add<T>(Batch<T>(c[i + 1]), x, Batch<T>(c[i])) : Batch<T>(c[i]);
+  };
+  Batch<T> sum = pair(last);
+  for (std::size_t i = last; i > 0; i -= 2) sum = multiply_add<T>(sum, square, pair(i - 2));
+  return sum;
+}
+
 /// A whole number k near x as a number and as 2^k, for |k| up to the exponent's bias. Adding a number as
 /// large as 1.5·2^mantissa_bits rounds x to a whole one and leaves k + bias in the sum's lowest bits.
 template <class T>
@@ -120,13 +137,16 @@ struct Whole {
 /// In place of the second part of a number that has none.
 struct Nothing {};
 
+/// x - k·log 2 + low.
 template <class T>
-REGARD_INLINE Batch<T> plus(const Batch<T>& x, const Batch<T>& low) {
-  return x + low;
+REGARD_INLINE Batch<T> reduced(const Batch<T>& x, const Batch<T>& low, const Batch<T>& k) {
+  using C = Constants<T>;
+  return multiply_add(k, Batch<T>(-C::log2_high), x) + multiply_add(k, Batch<T>(-C::log2_low), low);
 }
 template <class T>
-REGARD_INLINE Batch<T> plus(const Batch<T>& x, Nothing) {
-  return x;
+REGARD_INLINE Batch<T> reduced(const Batch<T>& x, Nothing, const Batch<T>& k) {
+  using C = Constants<T>;
+  return multiply_add(k, Batch<T>(-C::log2_low), multiply_add(k, Batch<T>(-C::log2_high), x));
 }
 
 /// x = k·log 2 + r with |r| <= log(2) / 2, and exp(r) - 1.
@@ -141,8 +161,7 @@ struct Reduced {
   template <class Low>
   REGARD_INLINE Reduced(const Batch<T>& x, const Low& low, const Batch<T>& its_k) : k(its_k) {
     using C = Constants<T>;
-    Batch<T> r = multiply_add<T>(k, Batch<T>(-C::log2_high), x);
-    r = plus<T>(multiply_add<T>(k, Batch<T>(-C::log2_low), r), low);
+    const Batch<T> r = reduced(x, low, k);
     exp_minus_1 = multiply_add<T>(r * r, polynomial(r, C::exp_tail), r);
   }
 };
@@ -207,18 +226,41 @@ REGARD_INLINE Batch<T> plus_bits(const Batch<T>& x, const Batch<Bits<T>>& bits) 
 template <class T>
 inline constexpr T lowering = T{1} / static_cast<T>(Size{1} << 32) / static_cast<T>(Size{1} << 32);
 
-/// exp(x + low)·2^64 for x <= 0: far above the denormal numbers, to which a multiplication by 2^-64 rounds
-/// it. Anything for x > 0; for -inf what that rounds to 0.
+/// A whole number k near x / log 2 for no less than exp_low and no more than 0, and y·2^(k + 64).
+template <class T>
+struct RaisedWhole {
+  static constexpr T shift = static_cast<T>(3 * (Bits<T>{1} << (Constants<T>::mantissa_bits - 1)) + 64);
+  Batch<T> sum, number;  // the sum ends in the bits of k + 64
+
+  REGARD_INLINE explicit RaisedWhole(const Batch<T>& x)
+      : sum(multiply_add(x, Batch<T>(static_cast<T>(1.442695040888963407359925)), Batch<T>(shift))),
+        number(sum - Batch<T>(shift)) {}
+
+  REGARD_INLINE Batch<T> raise(const Batch<T>& y) const {
+    return plus_bits(y, Batch<Bits<T>>(bits_as<Bits<T>>(sum) << Constants<T>::mantissa_bits));
+  }
+};
+
+/// exp(r) with (exp(r) - 1 - r) / r² = tail.
+template <class T>
+REGARD_INLINE Batch<T> exp_of_tail(const Batch<T>& r, const Batch<T>& tail) {
+  const Batch<T> one(T{1});
+  return multiply_add(multiply_add(tail, r, one), r, one);
+}
+
+/// exp(x + low)·2^64 for exp_low <= x <= 0: far above the denormal numbers, to which a multiplication by
+/// 2^-64 rounds it.
 template <class T, class Low = Nothing>
-REGARD_INLINE Batch<T> raised_exp_of_negative(const Batch<T>& x, const Low& low = {}) {
-  using C = Constants<T>;
-  constexpr T shift = static_cast<T>(3 * (Bits<T>{1} << (C::mantissa_bits - 1)) + 64);
-  const Batch<T> inside = not_below(x, C::exp_low);
-  // The sum ends in the bits of k + 64.
-  const Batch<T> sum =
-      multiply_add(inside, Batch<T>(static_cast<T>(1.442695040888963407359925)), Batch<T>(shift));
-  const Batch<T> y = Reduced<T>(inside, low, sum - Batch<T>(shift)).exp_minus_1 + Batch<T>(T{1});
-  return plus_bits(y, Batch<Bits<T>>(bits_as<Bits<T>>(sum) << C::mantissa_bits));
+REGARD_INLINE Batch<T> raised_exp_within(const Batch<T>& x, const Low& low = {}) {
+  const RaisedWhole<T> k(x);
+  const Batch<T> r = reduced(x, low, k.number);
+  return k.raise(multiply_add(r * r, polynomial(r, Constants<T>::exp_tail), r) + Batch<T>(T{1}));
+}
+
+/// The same for all x <= 0. Anything for x > 0; for -inf what a multiplication by 2^-64 rounds to 0.
+template <class T>
+REGARD_INLINE Batch<T> raised_exp_of_negative(const Batch<T>& x) {
+  return raised_exp_within(not_below(x, Constants<T>::exp_low));
 }
 
 #if defined(__AVX512F__)
@@ -258,20 +300,27 @@ REGARD_INLINE Batch<T> raised_exp_by_sixteenths(const Batch<T>& x, const Low& lo
 
 #endif
 
-/// raised_exp_of_negative of a rounded difference, beside which a few units in the last place are nothing.
+/// raised_exp_of_negative of a rounded difference, beside which a few units in the last place are nothing: so
+/// the logarithm in one part will do, and for floats a shorter polynomial.
 template <class T>
 REGARD_INLINE Batch<T> raised_exp_of_rounded(const Batch<T>& x) {
+  using C = Constants<T>;
+  const Batch<T> inside = not_below(x, C::exp_low);
 #if defined(__AVX512F__)
-  return raised_exp_by_sixteenths(not_below(x, Constants<T>::exp_low));
+  return raised_exp_by_sixteenths(inside);
 #else
-  return raised_exp_of_negative(x);
+  const RaisedWhole<T> k(inside);
+  constexpr T log2 = static_cast<T>(0.693147180559945309417232);
+  const Batch<T> r =
+      is_fused ? multiply_add(k.number, Batch<T>(-log2), inside) : reduced(inside, Nothing{}, k.number);
+  return k.raise(exp_of_tail(r, polynomial(r, C::short_exp_tail)));
 #endif
 }
 
-/// exp(x + low) for x <= 0; anything for x > 0.
-template <class T, class Low = Nothing>
-REGARD_INLINE Batch<T> exp_of_negative(const Batch<T>& x, const Low& low = {}) {
-  return raised_exp_of_negative(x, low) * Batch<T>(lowering<T>);
+/// exp(x) for x <= 0; anything for x > 0.
+template <class T>
+REGARD_INLINE Batch<T> exp_of_negative(const Batch<T>& x) {
+  return raised_exp_of_negative(x) * Batch<T>(lowering<T>);
 }
 
 /// exp(x) - 1 for |x| <= 2·tanh_end.
@@ -349,7 +398,7 @@ REGARD_INLINE Batch<T> tanh(const Batch<T>& x) {
   return divide<T>(e, e + Batch<T>(T{2})) | sign;
 }
 
-/// exp(-x²/2)·2^64: the square in two parts, so that its rounding is not magnified.
+/// exp(-x²/2)·2^64 for |x| <= cdf_end: the square in two parts, so that its rounding is not magnified.
 template <class T>
 REGARD_INLINE Batch<T> raised_bell(const Batch<T>& x) {
   const Batch<T> half(static_cast<T>(-0.5));
@@ -362,7 +411,7 @@ REGARD_INLINE Batch<T> raised_bell(const Batch<T>& x) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) return raised_exp_by_sixteenths(square, lost);
 #endif
-  return raised_exp_of_negative<T>(square, lost);
+  return raised_exp_within<T>(square, lost);
 }
 
 /// What makes a raised bell the normal density.
@@ -388,6 +437,16 @@ REGARD_INLINE Batch<T> lowered_tail(const Batch<T>& x) {
   const Batch<T> share = divide<T>(Batch<T>(T{1}), to_turn * to_shift);  // one division for both quotients
   return polynomial<T>((x - turn) * to_shift * share, C::cdf) * (to_turn * share) * Batch<T>(lowering<T>);
 }
+
+#if !defined(__AVX512F__)
+
+REGARD_INLINE Batch<float> lowered_tail(const Batch<float>& x) {
+  using C = Constants<float>;
+  const Batch<float> square = x * x;
+  return divide<float>(polynomial(x, square, C::cdf_above), polynomial(x, square, C::cdf_below));
+}
+
+#endif
 
 template <class T>
 REGARD_INLINE Batch<T> normal_cdf(const Batch<T>& x, const Batch<T>& inside, const Batch<T>& bell) {

@@ -43,21 +43,35 @@ REGARD_INLINE void softmax_of_one(Count count, const T* x, Kept kept, T* y) {
   store(y, count, kept(shares, T{0}, 0, count));
 }
 
-/// In one pass for the largest, one for exp and the sum, and one for the shares. Where the sum is a number,
-/// hidden ones are 0 already when the shares are taken. The next row is fetched on the way.
+/// A row and its mask.
 template <class T, class Kept>
-REGARD_INLINE void softmax_of_many(Size n, const T* x, Kept kept, T* y) {
-  const T largest = largest_of_kept(n, x, kept);
-  if (largest == hidden<T>) return softmax_of_nothing(n, x, kept, y);
+struct Line {
+  Size n;
+  const T* x;
+  Kept kept;
+};
+
+/// In one pass for exp and the sum, and one for the shares, from the row's largest; gives that of the next
+/// row, which is found while the sum is not known yet. Where the sum is a number, hidden ones are 0 already
+/// when the shares are taken.
+template <class T, class Kept>
+REGARD_INLINE T softmax_of_many(Size n, const Line<T, Kept>& line, T largest, const Line<T, Kept>& next,
+                                T* y) {
+  const T* const x = line.x;
+  const Kept kept = line.kept;
   const Batch<T> shift(largest);
-  const double total = sum_of<T>(
+  const double total = sum_of<T, vectors_beside_exp>(
       n, [=](Size i, auto count) __attribute__((always_inline)) {
         const Batch<T> power = kept(raised_exp_of_rounded<T>(load(x + i, count) - shift), T{0}, i, count);
         store(y + i, count, power);
-        __builtin_prefetch(x + i + n);
         __builtin_prefetch(y + i + n, 1);
         return power;
       });
+  const T largest_of_next = largest_of_kept(next.n, next.x, next.kept);
+  if (largest == hidden<T>) {
+    softmax_of_nothing(n, x, kept, y);
+    return largest_of_next;
+  }
   const T share = 1 / static_cast<T>(total);
   const Batch<T> times(share);
   const auto scale = [=](auto kept_of) __attribute__((always_inline)) {
@@ -67,15 +81,41 @@ REGARD_INLINE void softmax_of_many(Size n, const T* x, Kept kept, T* y) {
         });
   };
   share == share ? scale(KeepAll{}) : scale(kept);
+  return largest_of_next;
 }
 
-template <class T, class Kept>
-REGARD_INLINE void softmax_of(Size n, const T* x, Kept kept, T* y) {
-  if (n <= width<T>)
-    with_count<T>(
-        n, [=](auto count) __attribute__((always_inline)) { softmax_of_one(count, x, kept, y); });
+template <class T, class KeptOf>
+REGARD_INLINE void softmax_of_lines(const SoftmaxLines<T>& at, KeptOf kept_of) {
+  const Size n = at.n;
+  const auto line = [=](Size i) __attribute__((always_inline)) {
+    return Line<T, decltype(kept_of(i))>{i < at.lines ? n : 0, at.x + i * at.x_step, kept_of(i)};
+  };
+  if (n <= width<T>) {
+    for (Size i = 0; i < at.lines; ++i)
+      with_count<T>(
+          n, [=](auto count) __attribute__((always_inline)) {
+            softmax_of_one(count, line(i).x, line(i).kept, at.y + i * at.y_step);
+          });
+    return;
+  }
+  T largest = largest_of_kept(n, line(0).x, line(0).kept);
+  for (Size i = 0; i < at.lines; ++i)
+    largest = softmax_of_many(n, line(i), largest, line(i + 1), at.y + i * at.y_step);
+}
+
+template <class T>
+void softmax_lines(const SoftmaxLines<T>& at) {
+  if (at.keep)
+    softmax_of_lines(
+        at, [at](Size i) __attribute__((always_inline)) { return Keep{at.keep + i * at.keep_step}; });
   else
-    softmax_of_many(n, x, kept, y);
+    softmax_of_lines(
+        at, [](Size) __attribute__((always_inline)) { return KeepAll{}; });
+}
+
+template <class T>
+void softmax_row(Size n, const T* x, const bool* keep, T* y) {
+  softmax_lines<T>({1, n, x, 0, keep, 0, y, 0});
 }
 
 /// The shift of a row of -inf stays 0: without a mask log(0) gives NumPy's NaN.
@@ -83,7 +123,7 @@ template <class T, class Kept>
 REGARD_INLINE void log_softmax_of(Size n, const T* x, Kept kept, T* y) {
   const T largest = largest_of_kept(n, x, kept);
   const Batch<T> shift(largest == hidden<T> ? T{0} : largest);
-  const T total = static_cast<T>(sum_of<T>(
+  const T total = static_cast<T>(sum_of<T, vectors_beside_exp>(
       n, [=](Size i, auto count) __attribute__((always_inline)) {
         return kept(exp_of_negative<T>(load(x + i, count) - shift), T{0}, i, count);
       }));
@@ -150,7 +190,6 @@ REGARD_INLINE void log_softmax_backward_of(Size n, const T* dy, const T* y, Kept
   void name##_row(Size n, const T* dy, const T* y, const bool* keep, T* dx) {        \
     keep ? name##_of(n, dy, y, Keep{keep}, dx) : name##_of(n, dy, y, KeepAll{}, dx); \
   }
-ROW(softmax)
 ROW(log_softmax)
 BACKWARD_ROW(softmax_backward)
 BACKWARD_ROW(log_softmax_backward)
@@ -158,6 +197,7 @@ BACKWARD_ROW(log_softmax_backward)
 template <class T>
 void set_rows(Rows<T>& rows) {
   rows.softmax = softmax_row<T>;
+  rows.softmax_lines = softmax_lines<T>;
   rows.log_softmax = log_softmax_row<T>;
   rows.softmax_backward = softmax_backward_row<T>;
   rows.log_softmax_backward = log_softmax_backward_row<T>;

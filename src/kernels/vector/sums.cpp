@@ -43,7 +43,7 @@ template <class T>
 double sum_of_exp_row(Size n, const T* x, T shift) {
   const Batch<T> subtracted(shift);
   return static_cast<double>(lowering<T>) *
-         sum_of<T>(
+         sum_of<T, vectors_beside_exp>(
              n, [=](Size i, auto count) __attribute__((always_inline)) {
                return raised_exp_of_rounded<T>(load(x + i, count) - subtracted);
              });

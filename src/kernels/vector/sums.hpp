@@ -107,36 +107,53 @@ REGARD_INLINE T fold(const Batch<T>& x, Op op) {
 
 #endif
 
+/// How many vectors hold the lanes.
 template <class T>
+inline constexpr Size vectors_of_lanes = lanes<T> / width<T>;
+
+/// As many as leave registers for exp; everywhere, so that a softmax has one order.
+inline constexpr Size vectors_beside_exp = 2;
+
+template <class T, Size vectors = vectors_of_lanes<T>>
 REGARD_INLINE T sum_of_lanes(Batch<T>* sums) {
-  for (Size half = lanes<T> / width<T> / 2; half > 0; half /= 2)
-    for (Size k = 0; k < half; ++k) sums[k] = sums[k] + sums[k + half];
-  return fold<T>(sums[0], Add{});
+  if constexpr (vectors == 1) {
+    return fold<T>(sums[0], Add{});
+  } else {
+    constexpr Size half = vectors / 2;
+    REGARD_UNROLLED for (Size k = 0; k < half; ++k) sums[k] = sums[k] + sums[k + half];
+    return sum_of_lanes<T, half>(sums);
+  }
 }
 
 /// f(i, count) gives the vector of terms first + i ...; count as in for_each_vector.
-template <class T, class F>
+template <class T, Size vectors, class F>
 REGARD_INLINE T sum_of_block(Size first, Size n, F f) {
-  constexpr Size vectors = lanes<T> / width<T>;
+  constexpr Size together = vectors * width<T>;
   Batch<T> sums[static_cast<std::size_t>(vectors)];
-  for (Batch<T>& sum : sums) sum = Batch<T>(T{0});
+  REGARD_UNROLLED for (Size k = 0; k < vectors; ++k) sums[k] = Batch<T>(T{0});
   Size i = 0;
-  for (; i + lanes<T> <= n; i += lanes<T>)
-    for (Size k = 0; k < vectors; ++k) sums[k] = sums[k] + f(first + i + k * width<T>, All{});
+  for (; i + together <= n; i += together)
+    REGARD_UNROLLED for (Size k = 0; k < vectors; ++k) sums[k] = sums[k] + f(first + i + k * width<T>, All{});
+  if (i == n) return sum_of_lanes<T, vectors>(sums);
+  // Copies, so that the sums above stay in registers.
+  Batch<T> last[static_cast<std::size_t>(vectors)];
+  REGARD_UNROLLED for (Size k = 0; k < vectors; ++k) last[k] = sums[k];
   for (Size k = 0; i < n; ++k, i += width<T>) {
     if (i + width<T> <= n)
-      sums[k] = sums[k] + f(first + i, All{});
+      last[k] = last[k] + f(first + i, All{});
     else
-      sums[k] = sums[k] + first_of(f(first + i, n - i), n - i, Batch<T>(T{0}));
+      last[k] = last[k] + first_of(f(first + i, n - i), n - i, Batch<T>(T{0}));
   }
-  return sum_of_lanes<T>(sums);
+  return sum_of_lanes<T, vectors>(last);
 }
 
-/// Σ f over n terms.
-template <class T, class F>
+/// Σ f over n terms. With other vectors than hold the lanes each set has an order of its own.
+template <class T, Size vectors = vectors_of_lanes<T>, class F>
 REGARD_INLINE double sum_of(Size n, F f) {
+  constexpr Size block = 32 * vectors * width<T>;  // so that a lane adds up 32 numbers
   double total = 0;
-  for (Size i = 0; i < n; i += block<T>) total += sum_of_block<T>(i, n - i < block<T> ? n - i : block<T>, f);
+  for (Size i = 0; i < n; i += block)
+    total += static_cast<double>(sum_of_block<T, vectors>(i, n - i < block ? n - i : block, f));
   return total;
 }
 
@@ -148,7 +165,7 @@ struct Two {
 /// Two sums in one pass, each as sum_of has it; f gives both vectors of terms.
 template <class T, class F>
 REGARD_INLINE Two<double> sum_of_two(Size n, F f) {
-  constexpr Size vectors = lanes<T> / width<T>;
+  constexpr Size vectors = vectors_of_lanes<T>;
   Two<double> totals{0, 0};
   for (Size start = 0; start < n; start += block<T>) {
     const Size end = n - start < block<T> ? n : start + block<T>;

@@ -82,6 +82,18 @@ struct RowsOfOutput {
   const T* softmax;
 };
 
+/// So many rows of n numbers for a softmax, and their masks if there are any: each a step behind the one before.
+template <class T>
+struct SoftmaxLines {
+  Size lines, n;
+  const T* x;
+  Size x_step;
+  const bool* keep;
+  Size keep_step;
+  T* y;
+  Size y_step;
+};
+
 /// For one float type. Where nothing else is said, an output may be an input itself, but not overlap one
 /// otherwise.
 template <class T>
@@ -113,6 +125,7 @@ struct Rows {
   /// See kernels/softmax.hpp. keep may be null. The output is no input.
   using Normalise = void (*)(Size n, const T* x, const bool* keep, T* y);
   Normalise softmax, log_softmax;
+  void (*softmax_lines)(const SoftmaxLines<T>& at);
   using NormaliseBackward = void (*)(Size n, const T* dy, const T* y, const bool* keep, T* dx);
   NormaliseBackward softmax_backward, log_softmax_backward;
 

@@ -5,13 +5,6 @@
 
 #include "kernels/vector/batch.hpp"
 
-// Before anything else is done with it: only then are the vectors of an array kept in registers.
-#if defined(__GNUC__) && !defined(__clang__)
-#define REGARD_UNROLLED _Pragma("GCC unroll 12")
-#else
-#define REGARD_UNROLLED
-#endif
-
 namespace regard::kernels::REGARD_VARIANT {
 namespace {
 
