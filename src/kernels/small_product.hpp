@@ -11,6 +11,7 @@ struct SmallProductLimits {
   Size turned;        ///< B's do not, A's do
   Size turned_twice;  ///< neither do
   Size thin;          ///< C has fewer than 4 rows or 8 columns
+  Size room;          ///< elements of B where its columns do not lie side by side; small_product_room at most
 };
 
 /// Of an instruction set beside the BLAS kernels of a name (openblas_get_corename()).
@@ -29,7 +30,7 @@ bool is_small(const SmallProduct<T>& at) {
                                           : limits.turned_twice;
   const auto fits = [](Size a, Size b, Size most) { return a <= most && b <= most && a * b <= most; };
   return fits(at.m, at.n, limit) && fits(at.m * at.n, at.k, limit) &&
-         (at.b_column == 1 || fits(at.n, at.k, small_product_room));
+         (at.b_column == 1 || fits(at.n, at.k, limits.room));
 }
 
 }  // namespace regard::kernels

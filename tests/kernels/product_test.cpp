@@ -87,7 +87,8 @@ TEST(SmallProduct, AgreesWithThreeLoops) {
           for (const Size n : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 50})
             expect_product(rows, m, n, 5, left, right);
         for (const Size k : {1, 2, 29, 40}) expect_product(rows, 13, 11, k, left, right);
-        expect_product(rows, 40, 51, 40, left, right);  // all that there is room for
+        expect_product(rows, 40, 51, 40, left, right);  // all that there is room for where that is little
+        expect_product(rows, 7, 99, 103, left, right);  // and where it is more
       }
   });
 }
@@ -127,7 +128,8 @@ TEST(SmallProduct, LimitsAreOfTheSetAndOfTheBlas) {
 }
 
 TEST(SmallProduct, WhatHasNoRoomGoesToBlas) {
-  constexpr Size k = 8, n = kernels::small_product_room / k;
+  const Size k = 8, n = kernels::small_product_limits().room / k;
+  EXPECT_LE(n * k, kernels::small_product_room);
   kernels::SmallProduct<float> at{8, n, k, 1, nullptr, k, 1, nullptr, n, 1, nullptr};
   const Size most =
       std::max(kernels::small_product_limits().plain, kernels::small_product_limits().turned_twice);

@@ -145,11 +145,29 @@ REGARD_INLINE Batch<float> load_first(const float* from, Size count) {
 REGARD_INLINE Batch<double> load_first(const double* from, Size count) {
   return _mm256_maskload_pd(from, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(first_words(count))));
 }
+// Not by masked stores, which some processors take dozens of steps for.
 REGARD_INLINE void store_first(float* to, Size count, const Batch<float>& x) {
-  _mm256_maskstore_ps(to, first_words(count), x);
+  __m128 rest = _mm256_castps256_ps128(x);
+  if (count & 4) {
+    _mm_storeu_ps(to, rest);
+    rest = _mm256_extractf128_ps(x, 1);
+    to += 4;
+  }
+  if (count & 2) {
+    _mm_storel_pi(reinterpret_cast<__m64*>(to), rest);
+    rest = _mm_movehl_ps(rest, rest);
+    to += 2;
+  }
+  if (count & 1) _mm_store_ss(to, rest);
 }
 REGARD_INLINE void store_first(double* to, Size count, const Batch<double>& x) {
-  _mm256_maskstore_pd(to, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(first_words(count))), x);
+  __m128d rest = _mm256_castpd256_pd128(x);
+  if (count & 2) {
+    _mm_storeu_pd(to, rest);
+    rest = _mm256_extractf128_pd(x, 1);
+    to += 2;
+  }
+  if (count & 1) _mm_store_sd(to, rest);
 }
 
 #elif defined(__SSE2__)

@@ -19,9 +19,10 @@ template <class V, int rows, int vectors, class T, class Count>
 REGARD_INLINE void put_tile(const SmallProduct<T>& at, const Matrices<T>& of, Size i, Size j, Count count) {
   T* const c = of.c + i * at.n + j;
   const Size n = at.n;
-  const TileOperands<T> operands{at.k, at.alpha, of.a + i * at.a_row, at.a_row, at.a_column, of.b + j, of.b_row};
-  const auto put = [=, adds = at.adds](Size row, Size offset, auto lanes, const typename V::Vector& sum)
-                       __attribute__((always_inline)) {
+  const TileOperands<T> operands{at.k,     at.alpha, of.a + i * at.a_row, at.a_row, at.a_column,
+                                 of.b + j, of.b_row};
+  const auto put = [ =, adds = at.adds ](Size row, Size offset, auto lanes, const typename V::Vector& sum)
+      __attribute__((always_inline)) {
     T* const to = c + row * n + offset;
     V::store(to, lanes, adds ? V::multiply_add(V::all(T{1}), sum, V::load(to, lanes)) : sum);
   };
@@ -67,7 +68,13 @@ REGARD_INLINE void multiply(const SmallProduct<T>& at, const Matrices<T>& of) {
   Size j = 0;
   for (; j + 2 * width<T> <= at.n; j += 2 * width<T>) strip<Wide<T>, 2>(at, of, j, All{});
   if (j == at.n) return;
-  if (j + width<T> + width<T> / 2 < at.n) return strip<Wide<T>, 2>(at, of, j, at.n - j - width<T>);
+    // A half vector, where there is one, is better than most of a vector that do not exist.
+#if defined(__AVX512VL__)
+  constexpr Size half = Half<T>::width;
+#else
+  constexpr Size half = 0;
+#endif
+  if (j + width<T> + half < at.n) return strip<Wide<T>, 2>(at, of, j, at.n - j - width<T>);
   if (j + width<T> < at.n) {
     strip<Wide<T>, 1>(at, of, j, All{});
     j += width<T>;
@@ -82,9 +89,9 @@ REGARD_INLINE Matrices<T> matrices(const SmallProduct<T>& at, Size i) {
 }
 
 /// B is turned into rows first: vectors lie along C's rows.
-template <class T>
+template <class T, Size room>
 __attribute__((noinline)) void turned_products(const SmallProduct<T>& at) {
-  T rows[small_product_room];
+  T rows[room];
   for (Size i = 0; i < at.count; ++i) {
     Matrices<T> of = matrices(at, i);
     transpose(at.n, at.k, of.b, at.b_column, at.b_row, rows, at.n);
@@ -95,7 +102,9 @@ __attribute__((noinline)) void turned_products(const SmallProduct<T>& at) {
 
 template <class T>
 void small_product(const SmallProduct<T>& at) {
-  if (at.b_column != 1) return turned_products(at);
+  constexpr Size few = 2048;  // beyond this a compiler may touch every page of the room
+  if (at.b_column != 1)
+    return at.n * at.k <= few ? turned_products<T, few>(at) : turned_products<T, small_product_room>(at);
   for (Size i = 0; i < at.count; ++i) multiply(at, matrices(at, i));
 }
 

@@ -32,7 +32,7 @@ struct SmallProduct {
   bool adds = false;  ///< to the numbers that C has, with one rounding for the sum and one for the addition
 };
 /// The most elements that B may have where its columns do not lie side by side: it is turned on the stack.
-inline constexpr Size small_product_room = 2048;
+inline constexpr Size small_product_room = 10240;
 
 /// The pairs (i, j) of a row and a column with low <= j - i <= high.
 struct Band {
