@@ -162,6 +162,34 @@ struct Two {
   X first, second;
 };
 
+/// Adds the terms i ... end - 1, fewer than there are lanes, in copies: the sums themselves stay in
+/// registers.
+template <class T, class F, std::size_t vectors>
+REGARD_INLINE void add_last(Size i, Size end, Batch<T> (&firsts)[vectors], Batch<T> (&seconds)[vectors],
+                            F f) {
+  Batch<T> last_firsts[vectors], last_seconds[vectors];
+  REGARD_UNROLLED for (std::size_t k = 0; k < vectors; ++k) {
+    last_firsts[k] = firsts[k];
+    last_seconds[k] = seconds[k];
+  }
+  for (std::size_t k = 0; i < end; ++k, i += width<T>) {
+    Two<Batch<T>> terms;
+    if (i + width<T> <= end) {
+      terms = f(i, All{});
+    } else {
+      const Batch<T> zero(T{0});
+      terms = f(i, end - i);
+      terms = {first_of(terms.first, end - i, zero), first_of(terms.second, end - i, zero)};
+    }
+    last_firsts[k] = last_firsts[k] + terms.first;
+    last_seconds[k] = last_seconds[k] + terms.second;
+  }
+  REGARD_UNROLLED for (std::size_t k = 0; k < vectors; ++k) {
+    firsts[k] = last_firsts[k];
+    seconds[k] = last_seconds[k];
+  }
+}
+
 /// Two sums in one pass, each as sum_of has it; f gives both vectors of terms.
 template <class T, class F>
 REGARD_INLINE Two<double> sum_of_two(Size n, F f) {
@@ -170,23 +198,16 @@ REGARD_INLINE Two<double> sum_of_two(Size n, F f) {
   for (Size start = 0; start < n; start += block<T>) {
     const Size end = n - start < block<T> ? n : start + block<T>;
     Batch<T> firsts[static_cast<std::size_t>(vectors)], seconds[static_cast<std::size_t>(vectors)];
-    for (Size k = 0; k < vectors; ++k) firsts[k] = seconds[k] = Batch<T>(T{0});
-    const auto add = [&](Size k, const Two<Batch<T>>& terms) __attribute__((always_inline)) {
-      firsts[k] = firsts[k] + terms.first;
-      seconds[k] = seconds[k] + terms.second;
-    };
+    REGARD_UNROLLED for (Size k = 0; k < vectors; ++k) firsts[k] = seconds[k] = Batch<T>(T{0});
     Size i = start;
-    for (; i + lanes<T> <= end; i += lanes<T>)
-      for (Size k = 0; k < vectors; ++k) add(k, f(i + k * width<T>, All{}));
-    for (Size k = 0; i < end; ++k, i += width<T>) {
-      if (i + width<T> <= end) {
-        add(k, f(i, All{}));
-      } else {
-        const Two<Batch<T>> terms = f(i, end - i);
-        const Batch<T> zero(T{0});
-        add(k, {first_of(terms.first, end - i, zero), first_of(terms.second, end - i, zero)});
+    for (; i + lanes<T> <= end; i += lanes<T>) {
+      REGARD_UNROLLED for (Size k = 0; k < vectors; ++k) {
+        const Two<Batch<T>> terms = f(i + k * width<T>, All{});
+        firsts[k] = firsts[k] + terms.first;
+        seconds[k] = seconds[k] + terms.second;
       }
     }
+    if (i < end) add_last<T>(i, end, firsts, seconds, f);
     totals.first += static_cast<double>(sum_of_lanes<T>(firsts));
     totals.second += static_cast<double>(sum_of_lanes<T>(seconds));
   }
